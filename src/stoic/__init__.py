@@ -1,0 +1,1 @@
+"""stoic: a durable runtime for multi-model LLM agents that is honest about failure."""

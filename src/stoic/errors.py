@@ -1,0 +1,37 @@
+"""The exceptions a caller of stoic may catch; expected failures of a turn are outcomes, not exceptions."""
+
+
+class StoicError(Exception):
+    """Every exception stoic raises on purpose is one of these; its text says what happened, to what, and what to do."""
+
+
+class UsageError(StoicError):
+    """The caller asked for something that cannot be: a wrong argument, an unknown model, a malformed file."""
+
+
+class ConfigurationError(UsageError):
+    """A setting, environment variable or key is missing or wrong."""
+
+
+class ToolDeclarationError(UsageError):
+    """A function cannot be offered as a tool as it is declared."""
+
+
+class StoreError(StoicError):
+    """The log could not be read or written; nothing of the step was stored."""
+
+
+class SchemaTooNewError(StoreError):
+    """The database was written by a newer stoic than this one."""
+
+
+class StaleWriterError(StoreError):
+    """The lease moved to another writer; this writer's step was rejected whole (SPEC §4, invariant 18)."""
+
+
+class RejectedStepError(StoreError):
+    """The step breaks a rule the log itself enforces, such as changing an accepted row (SPEC §9)."""
+
+
+class BrokenInvariantError(StoicError):
+    """A bug of stoic: the gate found a request that must not be sent, or a state that cannot be."""

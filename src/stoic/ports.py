@@ -1,0 +1,142 @@
+"""Protocols of the outside: what the runtime needs from a store, a provider, a clock and an id source."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
+
+from stoic.records import InboxEntry, Lease, Operation, Owner, Record, Report, Row, Step, ThreadRecord
+
+
+class Clock(Protocol):
+    """The only source of time."""
+
+    def now_ms(self) -> int:
+        """Return the current time in epoch milliseconds."""
+        ...
+
+    async def sleep_until(self, until_ms: int) -> None:
+        """Return when `now_ms()` has reached `until_ms`."""
+        ...
+
+
+class Ids(Protocol):
+    """The only source of randomness in ids."""
+
+    def new(self) -> str:
+        """Return a new time-sortable id (UUIDv7 text)."""
+        ...
+
+
+class Loaded(Record):
+    """A thread as it stands in the store."""
+
+    thread: ThreadRecord
+    rows: list[Row]
+    """By seq, from the asked one on."""
+    operations: list[Operation]
+    """Those in state `intended`, `running` or `unknown`, oldest first."""
+    inbox: list[InboxEntry]
+    """Not yet taken, in order of arrival."""
+
+
+class HeldLeaseError(Exception):
+    """The thread's lease is held by a living owner; not an error of the caller."""
+
+    def __init__(self, owner: Owner) -> None:
+        """Remember who holds it."""
+        super().__init__(f"held by {owner.host} pid {owner.pid}")
+        self.owner = owner
+
+
+class Store(Protocol):
+    """The log. Every method that writes is one transaction; `append` is fenced by the lease's epoch."""
+
+    async def open(self) -> None:
+        """Open and migrate. Raises SchemaTooNewError, StoreError."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what was accepted for writing, then close."""
+        ...
+
+    async def register(self, owner: Owner) -> None:
+        """Make an owner known, or renew its heartbeat: one row an owner, whatever the number of its leases."""
+        ...
+
+    async def create_thread(self, thread: ThreadRecord) -> ThreadRecord:
+        """Create the thread if it is new; return it as it stands."""
+        ...
+
+    async def threads(self, *, limit: int = 100, prefix: str = "") -> list[ThreadRecord]:
+        """Return threads whose id begins with the prefix, the newest first."""
+        ...
+
+    async def put(self, entry: InboxEntry) -> InboxEntry:
+        """Insert an inbox entry; needs no lease. The entry returned has its position. Raises StoreError if there is
+        no such thread."""
+        ...
+
+    async def acquire(self, thread: str, owner: str, now_ms: int, *, enter: InboxEntry | None = None) -> Lease:
+        """Take the thread's lease with a new epoch.
+
+        An owner of this host whose process is gone is taken over at once, any other after 15 s without heartbeat.
+        `enter`: an inbox entry inserted in the same transaction, also when the lease is held by somebody else.
+        A lease this same owner holds is not given twice. Raises HeldLeaseError, StoreError (no such thread).
+        """
+        ...
+
+    async def release(self, lease: Lease) -> None:
+        """Give the lease back if it is still this holder's; otherwise do nothing."""
+        ...
+
+    async def load(self, thread: str, *, after_seq: int = 0) -> Loaded:
+        """Read a consistent snapshot. Raises StoreError if there is no such thread."""
+        ...
+
+    async def append(self, lease: Lease, step: Step) -> None:
+        """Store one step whole.
+
+        Raises StaleWriterError when the epoch is old, RejectedStepError when the step breaks a rule of the log
+        (a seq that does not follow, a view change of an accepted row); then nothing of it is stored, and the steps
+        of other threads that were committed with it are.
+        """
+        ...
+
+    async def operations(self, thread: str | None = None, *, states: tuple[str, ...] = ()) -> list[Operation]:
+        """Return journal entries, the newest first; of one thread or all, in any or the named states."""
+        ...
+
+    async def inbox(self, thread: str) -> list[InboxEntry]:
+        """Return the entries not yet taken, in order of arrival."""
+        ...
+
+    def changes(self) -> AsyncIterator[None]:
+        """Yield whenever anybody, this process or another, may have written: at most 250 ms late."""
+        ...
+
+
+Delta = Callable[[str, str], None]
+"""Called as `(kind, text)` for each provisional piece: kind `text`, `thinking`, or `call` (a tool call's name)."""
+
+
+class Request(Record):
+    """One request, ready to send."""
+
+    url: str
+    headers: dict[str, str]
+    body: bytes
+    provider: str
+    api: str
+    model: str
+    deadline_ms: int
+
+
+class Provider(Protocol):
+    """A wire: request bytes out, stream events in. Never raises for what a provider or a network does."""
+
+    async def send(self, request: Request, on_delta: Delta) -> Report:
+        """Send once, never again by itself; report whatever came. Cancelling the task closes the connection."""
+        ...
+
+    async def close(self) -> None:
+        """Close idle connections."""
+        ...

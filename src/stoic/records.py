@@ -1,0 +1,302 @@
+"""The frozen records that every room shares; field meanings follow SPEC §2."""
+
+from typing import Any, Literal
+
+import msgspec
+
+Json = Any
+"""A value that JSON can hold."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of every record: immutable, keyword-only, serialisable as JSON by msgspec."""
+
+
+# ---- the log ------------------------------------------------------------------------------------
+
+
+class Draft(Record):
+    """A row as the core makes it; the shell stamps id, seq, turn's thread and time (ARCHITECTURE)."""
+
+    role: Literal["user", "assistant", "tool", "system"]
+    kind: str
+    """`input`, `reply`, `result`, `nudge` are for models; `attempt`, `question`, `answer`, `outcome`, … for people."""
+    content: Json
+    generation: int
+    segment: str
+    turn: int
+    round: int = 0
+    visible: bool = False
+    """Whether a model may see the row's view."""
+    view: Json = None
+    """What a model sees when it differs from the content; None: the content itself."""
+    accepted: bool = False
+    meta: dict[str, Json] = {}
+
+
+class Row(Record):
+    """One entry of a thread's append-only log; an accepted row never changes again."""
+
+    id: str
+    thread: str
+    seq: int
+    generation: int
+    segment: str
+    turn: int
+    round: int
+    role: str
+    kind: str
+    content: Json
+    created_at: int
+    """Epoch milliseconds."""
+    view: Json = None
+    visible: bool = False
+    quarantine: str | None = None
+    """None, `placeholder` (the view stands in for the content) or `excluded` (the row left the view)."""
+    accepted: bool = False
+    meta: dict[str, Json] = {}
+
+
+class ViewChange(Record):
+    """A change of what models see of one not yet accepted row; the store rejects it for an accepted one."""
+
+    seq: int
+    quarantine: Literal["placeholder", "excluded"]
+    view: Json = None
+
+
+OperationState = Literal["intended", "running", "returned", "raised", "unknown"]
+
+
+class Operation(Record):
+    """One execution of a tool call; its journal entry is what the runtime itself knows about it (SPEC §10)."""
+
+    id: str
+    """`{thread}.{turn}.{round}.{index}`."""
+    thread: str
+    turn: int
+    round: int
+    index: int
+    tool: str
+    effect: str
+    arguments_key: str
+    """Hash of the canonical arguments: equal for equal calls."""
+    state: OperationState
+    started_at: int | None = None
+    ended_at: int | None = None
+    status: str | None = None
+    """What the tool's own `status` function answered last: `done`, `not_done` or `unknown`."""
+    runs: int = 0
+    """How often the call was started."""
+
+
+class InboxEntry(Record):
+    """What the outside wants of a thread; the lease holder moves it into the log (SPEC §4)."""
+
+    id: str
+    thread: str
+    kind: Literal["message", "event", "cancel", "answer", "switch"]
+    content: Json
+    created_at: int
+    position: int = 0
+    """Order of arrival in its database, given by the store."""
+
+
+class ThreadRecord(Record):
+    """A durable conversation as the store knows it."""
+
+    id: str
+    kind: str = "chat"
+    scope: str = "main"
+    created_at: int = 0
+    last_seq: int = 0
+    epoch: int = 0
+    owner: str | None = None
+    """The lease holder's owner id, or None."""
+    title: str | None = None
+    meta: dict[str, Json] = {}
+
+
+class Owner(Record):
+    """A process that may hold leases: recognised by boot and start time, never by pid alone."""
+
+    id: str
+    host: str
+    boot_id: str
+    pid: int
+    started_at: int
+    """The process's start time in the kernel's own clock ticks since boot."""
+    heartbeat_at: int = 0
+
+
+class Lease(Record):
+    """The right to append to one thread until somebody else takes it over; `epoch` fences older holders."""
+
+    thread: str
+    owner: str
+    epoch: int
+    last_seq: int
+    """The thread's last row when the lease was taken."""
+
+
+class Step(Record):
+    """Everything of one step, stored in one transaction or not at all (SPEC §4)."""
+
+    rows: list[Row] = []
+    operations: list[Operation] = []
+    """Inserted, or replaced when the id exists."""
+    views: list[ViewChange] = []
+    accept_upto: int = 0
+    """Visible rows up to this seq become accepted."""
+    inbox_taken: list[str] = []
+    release: bool = False
+    """Whether the lease ends with this step."""
+
+
+# ---- one exchange with a provider ---------------------------------------------------------------
+
+
+class TextPart(Record, tag="text"):
+    """Visible text of a reply."""
+
+    text: str
+
+
+class ThinkingPart(Record, tag="thinking"):
+    """Reasoning of a reply; replayed only to the provider and model that made it (SPEC §5)."""
+
+    text: str
+    signature: str | None = None
+    provider: str | None = None
+    model: str | None = None
+
+
+class CallPart(Record, tag="call"):
+    """A tool call as the model wrote it."""
+
+    name: str
+    arguments: str
+    """The argument text exactly as it came; JSON when it arrived whole."""
+    provider_id: str = ""
+    whole: bool = True
+    """Whether the call arrived whole: the protocol closed it, or the reply's own end confirms it."""
+
+
+Part = TextPart | ThinkingPart | CallPart
+
+
+class Usage(Record):
+    """Token counts as the provider states them; `input_tokens` includes the cached ones."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class ExceptionFact(Record):
+    """An exception of the transport as data."""
+
+    type: str
+    """Qualified name, such as `httpx2.ReadTimeout`."""
+    message: str
+    cause: list[str] = []
+    """The cause chain, nearest first: `qualified.Name: message` or `qualified.Name` alone."""
+    after_first_byte: bool = False
+    """Whether bytes of the answer had arrived."""
+    fields: dict[str, Json] = {}
+    """What the exception carries of its own, such as `status_code` or `error_type`."""
+
+
+class Report(Record):
+    """What one attempt brought, unjudged; `core.classify` judges it."""
+
+    provider: str
+    """Provider name as in `PROVIDER:NAME`, or as a recorded exchange names it."""
+    api: str | None = None
+    """`chat`, `responses`, `messages`, `generate` or whatever a recorded exchange names; None: told from the shape."""
+    model: str | None = None
+    """The model asked for."""
+    status: int | None = None
+    headers: dict[str, str] = {}
+    """Names in lower case."""
+    body: Json = None
+    """The whole answer when it was not a stream: a JSON value, or text."""
+    stream: bool = False
+    events: list[dict[str, Json]] = []
+    """Stream events as `{"event": name or null, "data": value}` or `{"comment": text}`, in order. A live attempt keeps
+    only those that say more than one more piece of text or arguments; `parts` then holds what the others said."""
+    end: Literal["clean", "cut"] | None = None
+    """How the stream's bytes ended: `clean` the connection's own end, `cut` broken off."""
+    exception: ExceptionFact | None = None
+    parts: list[Part] | None = None
+    """What the wire assembled from the stream; None in a recorded exchange: told from body or events."""
+    finish: str | None = None
+    """The protocol's own finish or stop reason, as it came."""
+    ended: bool = False
+    """Whether the protocol's own end arrived (SPEC §3)."""
+    end_unconfirmed: bool = False
+    """The text of a server that ends with `[DONE]` alone."""
+    served_model: str | None = None
+    request_id: str | None = None
+    usage: Usage = Usage()
+    received_at: int | None = None
+    """Epoch milliseconds; dates in a stated wait are relative to it."""
+
+
+# ---- endings ------------------------------------------------------------------------------------
+
+
+class Refusal(Record):
+    """A provider's verdict on the request's bytes (SPEC §8); never holds text of the provider's explanation."""
+
+    provider: str
+    model: str | None
+    category: str | None
+    where: str
+    scope: str
+
+
+class Outcome(Record):
+    """How a turn ended; every turn has exactly one."""
+
+    outcome: Literal["completed", "stopped", "failed", "cancelled"]
+    failure_class: str | None = None
+    """The class of SPEC §3 when the outcome is `failed`."""
+    reason: str | None = None
+    """`refused`, `stuck_loop`, `budget` or `human` when the outcome is `stopped`."""
+    refused: bool = False
+    refusal: Refusal | None = None
+    text: str = ""
+    """The answer; on any other end the assistant's own accepted text of the turn."""
+    cut: bool = False
+    """The answer hit its length limit and is shown as far as it came."""
+    message: str = ""
+    """One sentence for a person: what happened and what to do."""
+    thread: str = ""
+    turn: int = 0
+    rounds: int = 0
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    recovers_with: str | None = None
+
+
+class Question(Record):
+    """A decision that is a person's: may this operation run?"""
+
+    operation: str
+    tool: str
+    effect: str
+    arguments: str
+    """The model's own argument text."""
+    allowed_answers: tuple[str, ...] = ("once", "session", "deny")
+
+
+class Parked(Record):
+    """A suspended turn: no outcome; it goes on when what it waits for arrives."""
+
+    waits_for: Literal["permission", "task", "time", "event"]
+    questions: list[Question] = []
+    until_ms: int | None = None
+    thread: str = ""
+    turn: int = 0
