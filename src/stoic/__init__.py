@@ -1,1 +1,75 @@
-"""stoic: a durable runtime for multi-model LLM agents that is honest about failure."""
+"""stoic: a durable runtime for multi-model LLM agents that is honest about failure.
+
+Importing this package does nothing and loads nothing; each public name loads what it needs when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stoic.core.classify import Verdict, classify
+    from stoic.core.failures import Axis, FailureClass
+    from stoic.core.loops import LoopDetector
+    from stoic.errors import ConfigurationError, StoicError, StoreError, UsageError
+    from stoic.records import Outcome, Parked, Usage
+    from stoic.running import run, run_sync
+    from stoic.runtime.agents import Agent
+    from stoic.tools.declaration import OperationId, Tool, tool
+    from stoic.wiring import Runtime
+
+_HOMES = {
+    "Agent": "stoic.runtime.agents",
+    "Axis": "stoic.core.failures",
+    "ConfigurationError": "stoic.errors",
+    "FailureClass": "stoic.core.failures",
+    "LoopDetector": "stoic.core.loops",
+    "OperationId": "stoic.tools.declaration",
+    "Outcome": "stoic.records",
+    "Parked": "stoic.records",
+    "Runtime": "stoic.wiring",
+    "StoicError": "stoic.errors",
+    "StoreError": "stoic.errors",
+    "Tool": "stoic.tools.declaration",
+    "Usage": "stoic.records",
+    "UsageError": "stoic.errors",
+    "Verdict": "stoic.core.classify",
+    "classify": "stoic.core.classify",
+    "run": "stoic.running",
+    "run_sync": "stoic.running",
+    "tool": "stoic.tools.declaration",
+}
+
+__all__ = [
+    "Agent",
+    "Axis",
+    "ConfigurationError",
+    "FailureClass",
+    "LoopDetector",
+    "OperationId",
+    "Outcome",
+    "Parked",
+    "Runtime",
+    "StoicError",
+    "StoreError",
+    "Tool",
+    "Usage",
+    "UsageError",
+    "Verdict",
+    "classify",
+    "run",
+    "run_sync",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its home on first use (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'stoic' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,9 +1,22 @@
 """Protocols of the outside: what the runtime needs from a store, a provider, a clock and an id source."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
-from stoic.records import InboxEntry, Lease, Operation, Owner, Record, Report, Row, Step, ThreadRecord
+from stoic.records import (
+    InboxEntry,
+    Json,
+    Lease,
+    Message,
+    Operation,
+    Owner,
+    Record,
+    Report,
+    Row,
+    Step,
+    ThreadRecord,
+    ToolSchema,
+)
 
 
 class Clock(Protocol):
@@ -26,7 +39,7 @@ class Ids(Protocol):
         ...
 
 
-class Loaded(Record):
+class Loaded(Record, frozen=True):
     """A thread as it stands in the store."""
 
     thread: ThreadRecord
@@ -71,8 +84,10 @@ class Store(Protocol):
         ...
 
     async def put(self, entry: InboxEntry) -> InboxEntry:
-        """Insert an inbox entry; needs no lease. The entry returned has its position. Raises StoreError if there is
-        no such thread."""
+        """Insert an inbox entry and return it with its position; needs no lease.
+
+        Raises StoreError if there is no such thread.
+        """
         ...
 
     async def acquire(self, thread: str, owner: str, now_ms: int, *, enter: InboxEntry | None = None) -> Lease:
@@ -109,6 +124,10 @@ class Store(Protocol):
         """Return the entries not yet taken, in order of arrival."""
         ...
 
+    async def cancel_requests(self, owner: str) -> list[InboxEntry]:
+        """Return the `cancel` entries not yet taken of threads whose lease the owner holds."""
+        ...
+
     def changes(self) -> AsyncIterator[None]:
         """Yield whenever anybody, this process or another, may have written: at most 250 ms late."""
         ...
@@ -118,7 +137,7 @@ Delta = Callable[[str, str], None]
 """Called as `(kind, text)` for each provisional piece: kind `text`, `thinking`, or `call` (a tool call's name)."""
 
 
-class Request(Record):
+class Request(Record, frozen=True):
     """One request, ready to send."""
 
     url: str
@@ -140,3 +159,43 @@ class Provider(Protocol):
     async def close(self) -> None:
         """Close idle connections."""
         ...
+
+
+class Renderer(Protocol):
+    """The requests of one API as bytes, such that each begins with the bytes of the one before (SPEC §5)."""
+
+    @property
+    def TAIL(self) -> bytes:  # noqa: N802 - a module is a renderer, and this is its constant
+        """What closes a request after its last message."""
+        ...
+
+    def head(self, model: str, system: str, tools: Sequence[ToolSchema], parameters: Mapping[str, Json]) -> bytes:
+        """Render everything before the first message."""
+        ...
+
+    def fragment(self, message: Message) -> bytes:
+        """Render one message; fragments are joined by commas."""
+        ...
+
+
+class Connection(Record, frozen=True):
+    """How requests of one model are rendered and where they go."""
+
+    provider: str
+    api: str
+    model: str
+    url: str
+    headers: dict[str, str]
+    """Holds the credential: never logged, never stored."""
+    renderer: Renderer
+    send: Provider
+    simulated: bool = False
+    """Whether the provider is a scripted one; said wherever the model is named."""
+
+
+class Outside(Record, frozen=True):
+    """The ports that everything in the runtime needs."""
+
+    store: Store
+    clock: Clock
+    ids: Ids

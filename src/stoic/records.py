@@ -15,7 +15,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 # ---- the log ------------------------------------------------------------------------------------
 
 
-class Draft(Record):
+class Draft(Record, frozen=True):
     """A row as the core makes it; the shell stamps id, seq, turn's thread and time (ARCHITECTURE)."""
 
     role: Literal["user", "assistant", "tool", "system"]
@@ -34,7 +34,7 @@ class Draft(Record):
     meta: dict[str, Json] = {}
 
 
-class Row(Record):
+class Row(Record, frozen=True):
     """One entry of a thread's append-only log; an accepted row never changes again."""
 
     id: str
@@ -57,7 +57,7 @@ class Row(Record):
     meta: dict[str, Json] = {}
 
 
-class ViewChange(Record):
+class ViewChange(Record, frozen=True):
     """A change of what models see of one not yet accepted row; the store rejects it for an accepted one."""
 
     seq: int
@@ -68,7 +68,7 @@ class ViewChange(Record):
 OperationState = Literal["intended", "running", "returned", "raised", "unknown"]
 
 
-class Operation(Record):
+class Operation(Record, frozen=True):
     """One execution of a tool call; its journal entry is what the runtime itself knows about it (SPEC §10)."""
 
     id: str
@@ -90,7 +90,7 @@ class Operation(Record):
     """How often the call was started."""
 
 
-class InboxEntry(Record):
+class InboxEntry(Record, frozen=True):
     """What the outside wants of a thread; the lease holder moves it into the log (SPEC §4)."""
 
     id: str
@@ -102,7 +102,7 @@ class InboxEntry(Record):
     """Order of arrival in its database, given by the store."""
 
 
-class ThreadRecord(Record):
+class ThreadRecord(Record, frozen=True):
     """A durable conversation as the store knows it."""
 
     id: str
@@ -117,7 +117,7 @@ class ThreadRecord(Record):
     meta: dict[str, Json] = {}
 
 
-class Owner(Record):
+class Owner(Record, frozen=True):
     """A process that may hold leases: recognised by boot and start time, never by pid alone."""
 
     id: str
@@ -129,7 +129,7 @@ class Owner(Record):
     heartbeat_at: int = 0
 
 
-class Lease(Record):
+class Lease(Record, frozen=True):
     """The right to append to one thread until somebody else takes it over; `epoch` fences older holders."""
 
     thread: str
@@ -139,7 +139,7 @@ class Lease(Record):
     """The thread's last row when the lease was taken."""
 
 
-class Step(Record):
+class Step(Record, frozen=True):
     """Everything of one step, stored in one transaction or not at all (SPEC §4)."""
 
     rows: list[Row] = []
@@ -156,13 +156,13 @@ class Step(Record):
 # ---- one exchange with a provider ---------------------------------------------------------------
 
 
-class TextPart(Record, tag="text"):
+class TextPart(Record, frozen=True, tag="text"):
     """Visible text of a reply."""
 
     text: str
 
 
-class ThinkingPart(Record, tag="thinking"):
+class ThinkingPart(Record, frozen=True, tag="thinking"):
     """Reasoning of a reply; replayed only to the provider and model that made it (SPEC §5)."""
 
     text: str
@@ -171,7 +171,7 @@ class ThinkingPart(Record, tag="thinking"):
     model: str | None = None
 
 
-class CallPart(Record, tag="call"):
+class CallPart(Record, frozen=True, tag="call"):
     """A tool call as the model wrote it."""
 
     name: str
@@ -185,7 +185,7 @@ class CallPart(Record, tag="call"):
 Part = TextPart | ThinkingPart | CallPart
 
 
-class Usage(Record):
+class Usage(Record, frozen=True):
     """Token counts as the provider states them; `input_tokens` includes the cached ones."""
 
     input_tokens: int = 0
@@ -194,7 +194,7 @@ class Usage(Record):
     cache_write_tokens: int = 0
 
 
-class ExceptionFact(Record):
+class ExceptionFact(Record, frozen=True):
     """An exception of the transport as data."""
 
     type: str
@@ -208,7 +208,7 @@ class ExceptionFact(Record):
     """What the exception carries of its own, such as `status_code` or `error_type`."""
 
 
-class Report(Record):
+class Report(Record, frozen=True):
     """What one attempt brought, unjudged; `core.classify` judges it."""
 
     provider: str
@@ -244,10 +244,60 @@ class Report(Record):
     """Epoch milliseconds; dates in a stated wait are relative to it."""
 
 
+# ---- what a model sees --------------------------------------------------------------------------
+
+
+class UserMessage(Record, frozen=True, tag="user"):
+    """Words of a person, or an event told to the model; never empty."""
+
+    text: str
+
+
+class CallView(Record, frozen=True):
+    """A tool call as it is replayed: one part of an assistant message, answered by exactly one tool message."""
+
+    id: str
+    name: str
+    arguments: str
+    """The model's own argument text; a wire renders something valid when it is not a JSON object."""
+
+
+class AssistantMessage(Record, frozen=True, tag="assistant"):
+    """An accepted reply; holds text, calls or both."""
+
+    text: str = ""
+    calls: list[CallView] = []
+    thinking: list[ThinkingPart] = []
+    """Replayed only by a wire whose API takes it back from the provider and model that made it."""
+
+
+class ToolMessage(Record, frozen=True, tag="tool"):
+    """The result of one call, in the order of the calls."""
+
+    call_id: str
+    name: str
+    text: str
+    error: bool = False
+    """Whether the call did not return: for APIs that have a word for it."""
+
+
+Message = UserMessage | AssistantMessage | ToolMessage
+"""One message of a conversation; the system prompt stands before them and is part of the request's head."""
+
+
+class ToolSchema(Record, frozen=True):
+    """A tool as it is offered to a model."""
+
+    name: str
+    description: str
+    parameters: Json
+    """A JSON schema of type object."""
+
+
 # ---- endings ------------------------------------------------------------------------------------
 
 
-class Refusal(Record):
+class Refusal(Record, frozen=True):
     """A provider's verdict on the request's bytes (SPEC §8); never holds text of the provider's explanation."""
 
     provider: str
@@ -257,7 +307,7 @@ class Refusal(Record):
     scope: str
 
 
-class Outcome(Record):
+class Outcome(Record, frozen=True):
     """How a turn ended; every turn has exactly one."""
 
     outcome: Literal["completed", "stopped", "failed", "cancelled"]
@@ -281,7 +331,7 @@ class Outcome(Record):
     recovers_with: str | None = None
 
 
-class Question(Record):
+class Question(Record, frozen=True):
     """A decision that is a person's: may this operation run?"""
 
     operation: str
@@ -292,7 +342,7 @@ class Question(Record):
     allowed_answers: tuple[str, ...] = ("once", "session", "deny")
 
 
-class Parked(Record):
+class Parked(Record, frozen=True):
     """A suspended turn: no outcome; it goes on when what it waits for arrives."""
 
     waits_for: Literal["permission", "task", "time", "event"]

@@ -1,0 +1,6 @@
+"""`python -m stoic` is the `stoic` command."""
+
+from stoic.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""What a turn asks of the shell, and what the shell answers (ARCHITECTURE, "A turn is a pure generator")."""
+
+from collections.abc import Callable
+
+from stoic.records import (
+    CallPart,
+    Draft,
+    Json,
+    Operation,
+    OperationState,
+    Outcome,
+    Parked,
+    Record,
+    Report,
+    Row,
+    ViewChange,
+)
+
+# ---- what a turn is told ------------------------------------------------------------------------
+
+
+class ToolFacts(Record, frozen=True):
+    """What the core must know of a tool; the function itself stays outside."""
+
+    name: str
+    effect: str
+    """`read`, `write`, `send`, `exec`, `poll` or `wait`."""
+    check: Callable[[Json], str | None]
+    """Pure: None when the arguments fit, else one sentence naming the failing field."""
+    has_status: bool = False
+    idempotent: bool = False
+    """Whether equal calls may be repeated without harm."""
+    keyed: bool = False
+    """Whether the tool takes the operation's id as an idempotency key: the same operation may run again, another not."""
+    frozen_limit: int | None = None
+    loop_key: Callable[[Json], Json] | None = None
+
+
+class Route(Record, frozen=True):
+    """Where a round's request goes."""
+
+    provider: str
+    api: str
+    model: str
+
+
+class Limits(Record, frozen=True):
+    """Bounds of one turn; None: no bound of that kind."""
+
+    max_rounds: int | None = 64
+
+
+# ---- commands -----------------------------------------------------------------------------------
+
+
+class Send(Record, frozen=True):
+    """Send the view up to `upto_seq` once; answered by `Replied` or `Cancelled`."""
+
+    round: int
+    attempt: int
+    route: Route
+    upto_seq: int
+
+
+class Commit(Record, frozen=True):
+    """Store all of this in one transaction; answered by `Committed`."""
+
+    rows: list[Draft] = []
+    operations: list[Operation] = []
+    views: list[ViewChange] = []
+    accept_upto: int = 0
+    inbox_taken: list[str] = []
+
+
+class PlannedCall(Record, frozen=True):
+    """A call that may start now."""
+
+    operation: Operation
+    call: CallPart
+
+
+class Start(Record, frozen=True):
+    """Start these calls and do not wait; answered by `Started`."""
+
+    calls: list[PlannedCall]
+
+
+class Next(Record, frozen=True):
+    """Wait for whatever comes first; answered by `Ended` or `Cancelled`."""
+
+
+class Sleep(Record, frozen=True):
+    """Wait until then; answered by `Woke` or `Cancelled`."""
+
+    until_ms: int
+
+
+class AskStatus(Record, frozen=True):
+    """Ask the tool's own `status` what became of an operation; answered by `Status`."""
+
+    operation: Operation
+    arguments: str
+
+
+Command = Send | Commit | Start | Next | Sleep | AskStatus
+
+# ---- answers ------------------------------------------------------------------------------------
+
+
+class Replied(Record, frozen=True):
+    """What the attempt brought, unjudged."""
+
+    report: Report
+    now_ms: int
+
+
+class Committed(Record, frozen=True):
+    """The rows as they were stored."""
+
+    rows: list[Row]
+    now_ms: int
+
+
+class Started(Record, frozen=True):
+    """The calls run."""
+
+    now_ms: int
+
+
+class CallResult(Record, frozen=True):
+    """How one call ended."""
+
+    operation: str
+    text: str
+    state: OperationState
+    """`returned`, `raised`, or `unknown` when the effect of a write cannot be told."""
+    failure: str | None = None
+    """A class of SPEC §3's tool side when the call did not return."""
+    started_at: int | None = None
+    ended_at: int | None = None
+
+
+class Ended(Record, frozen=True):
+    """Calls that have ended since the last `Next`, at least one."""
+
+    results: list[CallResult]
+    now_ms: int
+
+
+class Woke(Record, frozen=True):
+    """The time has come."""
+
+    now_ms: int
+
+
+class Cancelled(Record, frozen=True):
+    """Somebody stopped the turn; the inbox entries that said so are taken by the next commit."""
+
+    now_ms: int
+    entries: list[str] = []
+
+
+class Status(Record, frozen=True):
+    """The tool's answer: `done`, `not_done` or `unknown`."""
+
+    answer: str
+    now_ms: int
+
+
+Event = Replied | Committed | Started | Ended | Woke | Cancelled | Status
+
+Ending = Outcome | Parked

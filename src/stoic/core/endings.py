@@ -1,0 +1,118 @@
+"""How a turn ends: the one step that stores its outcome together with everything the ending changes (SPEC §6)."""
+
+from stoic.core import notes
+from stoic.core.classify.verdict import Verdict
+from stoic.core.commands import Commit
+from stoic.core.failures import Axis, FailureClass
+from stoic.core.history import EFFECTS, add_usage
+from stoic.core.steps import Context, Part, commit, draft, lose, never_ran, result_row
+from stoic.errors import BrokenInvariantError
+from stoic.records import Draft, Operation, Outcome, Refusal, Report, Usage, ViewChange
+
+_KEEPS_VIEW = frozenset({Axis.TIME, Axis.CREDENTIAL, Axis.CONFIG})
+"""Failures that say nothing about the request's bytes: what was asked stays for the next turn."""
+
+
+def finish(ctx: Context, reply: Draft, usage: Usage, text: str, *, cut: bool) -> Part[Outcome]:
+    """Store the final reply and the outcome `completed` in one step."""
+    outcome = _outcome(ctx, outcome="completed", text=text, cut=cut, usage=add_usage(ctx.state.usage, usage))
+    return (yield from _end(ctx, outcome, rows=[reply], accept_upto=ctx.history.last_seq))
+
+
+def give_up(
+    ctx: Context,
+    message: str,
+    *,
+    outcome: str = "stopped",
+    reason: str | None = None,
+    rows: list[Draft] | None = None,
+    operations: list[Operation] | None = None,
+    taken: list[str] | None = None,
+) -> Part[Outcome]:
+    """End the turn without an answer, for a reason that says nothing about the request's bytes."""
+    ending = _outcome(ctx, outcome=outcome, reason=reason, message=message)
+    return (yield from _end(ctx, ending, rows=rows or [], operations=operations or [], inbox_taken=taken or []))
+
+
+def fail(ctx: Context, attempt: Draft, verdict: Verdict, report: Report) -> Part[Outcome]:
+    """End the turn by a failure or a refusal; unaccepted rows that caused it leave the view, so the thread goes on."""
+    if verdict.failure is None:
+        raise BrokenInvariantError("a complete reply is no failure")
+    route, refused = ctx.plan.route, verdict.failure is FailureClass.REFUSAL
+    usage = add_usage(ctx.state.usage, report.usage)
+    if refused:
+        refusal = Refusal(
+            provider=route.provider,
+            model=report.served_model or route.model,
+            category=verdict.category,
+            where=verdict.where or "prompt",
+            scope=verdict.scope or "request_bytes",
+        )
+        message = notes.refused(verdict, route.provider, route.model)
+        outcome = _outcome(
+            ctx, outcome="stopped", reason="refused", refused=True, refusal=refusal, message=message, usage=usage
+        )
+    else:
+        message = notes.failed(verdict, route.provider, route.model, ctx.state.failed_attempts + 1)
+        outcome = _outcome(
+            ctx,
+            outcome="cancelled" if verdict.failure is FailureClass.CANCELLED else "failed",
+            failure_class=verdict.failure,
+            recovers_with=verdict.recovers_with,
+            message=message,
+            usage=usage,
+        )
+    # An unknown failure that a provider answered with may be about these bytes; one that it did not answer is not.
+    keeps = verdict.recovers_with in _KEEPS_VIEW or (verdict.recovers_with is Axis.NEVER and report.status is None)
+    views = [] if keeps else _withdrawn(ctx)
+    return (yield from _end(ctx, outcome, rows=[attempt], views=views))
+
+
+def close_calls(ctx: Context) -> tuple[list[Draft], list[Operation]]:
+    """Return a result for each open call of a cancelled turn, and the end of its operation."""
+    rows, operations = list[Draft](), list[Operation]()
+    for call in ctx.state.pending():
+        operation = ctx.history.operations[call.operation]
+        begun = operation.id in ctx.running or operation.state in {"running", "unknown"}
+        if not begun:
+            text, closed = notes.not_started(operation.tool), never_ran(ctx, operation)
+        elif operation.effect in EFFECTS:
+            text = notes.effect_unknown(operation, notes.CANCELLED_RUNNING)
+            closed = lose(operation, ctx.now_ms)
+        else:
+            text, closed = notes.cancelled_read(operation.tool), never_ran(ctx, operation)
+        rows.append(result_row(ctx, operation, text, FailureClass.CANCELLED))
+        operations.append(closed)
+    return rows, operations
+
+
+def _withdrawn(ctx: Context) -> list[ViewChange]:
+    """Return the changes by which the unaccepted rows leave the view; pairs stay pairs."""
+    return [
+        ViewChange(seq=row.seq, quarantine="placeholder", view={"text": notes.WITHHELD_RESULT, "failure": "unknown"})
+        if row.kind == "result"
+        else ViewChange(seq=row.seq, quarantine="excluded")
+        for row in ctx.history.increment
+        if row.quarantine is None
+    ]
+
+
+def _outcome(
+    ctx: Context, *, outcome: str, usage: Usage | None = None, text: str | None = None, **rest: object
+) -> Outcome:
+    state = ctx.state
+    return Outcome(
+        outcome=outcome,  # pyright: ignore[reportArgumentType] - every caller names one of the four
+        text="".join(state.texts) if text is None else text,
+        thread=ctx.history.thread,
+        turn=state.number,
+        rounds=state.round,
+        usage=usage or state.usage,
+        **rest,  # pyright: ignore[reportArgumentType] - the fields of Outcome
+    )
+
+
+def _end(ctx: Context, outcome: Outcome, *, rows: list[Draft], **step: object) -> Part[Outcome]:
+    row = draft(ctx, role="system", kind="outcome", content=outcome)
+    yield from commit(ctx, Commit(rows=[*rows, row], **step))  # pyright: ignore[reportArgumentType] - fields of Commit
+    return outcome

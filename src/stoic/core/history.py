@@ -1,0 +1,209 @@
+"""A thread's position, folded from its rows and open operations and from nothing else (SPEC §4)."""
+
+import msgspec
+from msgspec import structs
+
+from stoic.core.segment import segment_id
+from stoic.records import CallPart, Operation, Outcome, Row, Usage, ViewChange
+
+EFFECTS = frozenset({"write", "send", "exec"})
+"""Effects that change the world; `read`, `poll` and `wait` do not."""
+OPEN_STATES = ("intended", "running", "unknown")
+
+
+class CallState:
+    """One call of the open round: settled when its result row is there."""
+
+    __slots__ = ("call", "index", "operation", "settled")
+
+    def __init__(self, index: int, call: CallPart, operation: str) -> None:
+        self.index = index
+        self.call = call
+        self.operation = operation
+        self.settled = False
+
+
+class TurnState:
+    """The newest turn: open while `outcome` is None."""
+
+    def __init__(self, number: int, entry: str | None) -> None:
+        self.number = number
+        self.entry = entry
+        """The inbox entry that opened it."""
+        self.round = 1
+        self.failed_attempts = 0
+        """Recorded attempts of this round, whatever their class."""
+        self.transport_failures = 0
+        """Those of them that counted against the retry budget."""
+        self.retry_at_ms: int | None = None
+        self.nudges: set[str] = set()
+        self.calls: list[CallState] = []
+        self.asked: set[str] = set()
+        self.answers: dict[str, str] = {}
+        self.texts: list[str] = []
+        self.usage = Usage()
+        self.outcome: Outcome | None = None
+
+    def pending(self) -> list[CallState]:
+        """Return the open round's calls without a result, in the order of the calls."""
+        return [call for call in self.calls if not call.settled]
+
+
+def changed_row(row: Row, change: ViewChange) -> Row:
+    """Return the row with the view that the change gives it."""
+    return structs.replace(row, view=change.view, quarantine=change.quarantine)
+
+
+def add_usage(left: Usage, right: Usage) -> Usage:
+    """Return the sum of two token counts."""
+    return Usage(
+        input_tokens=left.input_tokens + right.input_tokens,
+        output_tokens=left.output_tokens + right.output_tokens,
+        cache_read_tokens=left.cache_read_tokens + right.cache_read_tokens,
+        cache_write_tokens=left.cache_write_tokens + right.cache_write_tokens,
+    )
+
+
+class History:
+    """What the core knows of a thread. Feed it rows by seq and operations as they change; nothing else alters it."""
+
+    def __init__(self, thread: str) -> None:
+        self.thread = thread
+        self.last_seq = 0
+        self.generation = 1
+        self.segment_number = 0
+        self.fingerprint: str | None = None
+        self.turn: TurnState | None = None
+        self.operations: dict[str, Operation] = {}
+        """Open operations by id: `intended`, `running` or `unknown`."""
+        self.increment: list[Row] = []
+        """Visible rows not yet accepted, as they came."""
+        self.grants: dict[str, str] = {}
+        """Tools a person allowed for a session: tool -> session."""
+        self._folds = {
+            "message": self._fold_input,
+            "reply": self._fold_reply,
+            "result": self._fold_result,
+            "nudge": self._fold_nudge,
+            "attempt": self._fold_attempt,
+            "question": self._fold_question,
+            "answer": self._fold_answer,
+            "outcome": self._fold_outcome,
+        }
+
+    @property
+    def segment(self) -> str:
+        """The current segment's id."""
+        return segment_id(self.thread, self.generation, self.segment_number)
+
+    @property
+    def next_segment(self) -> str:
+        """The id of the segment that a changed prefix would open."""
+        return segment_id(self.thread, self.generation, self.segment_number + 1)
+
+    @property
+    def open_turn(self) -> TurnState | None:
+        """The turn without an outcome, if there is one."""
+        return self.turn if self.turn and self.turn.outcome is None else None
+
+    def fold(self, row: Row) -> None:
+        """Take in the next row; kinds this version does not know change nothing."""
+        self.last_seq = row.seq
+        if row.visible and row.quarantine != "excluded" and not row.accepted:
+            self.increment.append(row)
+        fold = self._folds.get(row.kind)
+        if fold:
+            fold(row)
+
+    def fold_operation(self, operation: Operation) -> None:
+        """Take in an operation's newest state."""
+        if operation.state in OPEN_STATES:
+            self.operations[operation.id] = operation
+        else:
+            self.operations.pop(operation.id, None)
+
+    def fold_views(self, changes: list[ViewChange]) -> None:
+        """Take in what changed of the unaccepted rows' views."""
+        by_seq = {change.seq: change for change in changes}
+        self.increment = [
+            changed_row(row, by_seq[row.seq]) if row.seq in by_seq else row
+            for row in self.increment
+            if row.seq not in by_seq or by_seq[row.seq].quarantine != "excluded"
+        ]
+
+    def unknown_twin(self, operation: Operation) -> Operation | None:
+        """Return an earlier operation with the same tool and arguments whose effect is still unknown."""
+        for other in self.operations.values():
+            if (
+                other.state == "unknown"
+                and other.id != operation.id
+                and other.tool == operation.tool
+                and other.arguments_key == operation.arguments_key
+                and other.status not in {"done", "not_done"}
+            ):
+                return other
+        return None
+
+    def _open(self) -> TurnState:
+        if self.turn is None:
+            self.turn = TurnState(0, None)
+        return self.turn
+
+    def _fold_input(self, row: Row) -> None:
+        fingerprint = row.meta.get("fingerprint")
+        if fingerprint:
+            self.fingerprint = fingerprint
+            self.segment_number += 1
+        if self.turn is None or self.turn.number != row.turn:
+            self.turn = TurnState(row.turn, row.meta.get("entry"))
+
+    def _fold_reply(self, row: Row) -> None:
+        turn = self._open()
+        self.increment.clear()
+        turn.failed_attempts = turn.transport_failures = 0
+        turn.retry_at_ms = None
+        turn.calls = []
+        for part in row.content["parts"]:
+            kind = part["type"]
+            if kind == "call":
+                index = len(turn.calls)
+                call = CallPart(name=part["name"], arguments=part["arguments"])
+                turn.calls.append(CallState(index, call, f"{row.thread}.{row.turn}.{row.round}.{index}"))
+            elif kind == "text":
+                turn.texts.append(part["text"])
+        usage = row.meta.get("usage")
+        if usage:
+            turn.usage = add_usage(turn.usage, msgspec.convert(usage, Usage))
+        turn.round = row.round + 1 if turn.calls else row.round
+
+    def _fold_result(self, row: Row) -> None:
+        turn = self._open()
+        index = row.content["call"]
+        if index < len(turn.calls):
+            turn.calls[index].settled = True
+
+    def _fold_nudge(self, row: Row) -> None:
+        self._open().nudges.add(row.content["reason"])
+
+    def _fold_attempt(self, row: Row) -> None:
+        turn, content = self._open(), row.content
+        turn.failed_attempts += 1
+        turn.transport_failures += content["recovers_with"] == "time"
+        turn.retry_at_ms = content.get("retry_at_ms")
+        usage = content.get("usage")
+        if usage:
+            turn.usage = add_usage(turn.usage, msgspec.convert(usage, Usage))
+
+    def _fold_question(self, row: Row) -> None:
+        self._open().asked.update(question["operation"] for question in row.content["questions"])
+
+    def _fold_answer(self, row: Row) -> None:
+        content = row.content
+        self._open().answers[content["operation"]] = content["answer"]
+        if content["answer"] == "session":
+            self.grants[content["tool"]] = content["session"]
+
+    def _fold_outcome(self, row: Row) -> None:
+        turn = self._open()
+        turn.outcome = msgspec.convert(row.content, Outcome)
+        turn.calls = []

@@ -1,0 +1,140 @@
+"""Every fixed sentence the runtime itself says to a model or of an ending to a person."""
+
+from difflib import get_close_matches
+
+from stoic.core.classify.verdict import Verdict
+from stoic.core.failures import Axis, FailureClass
+from stoic.records import Operation
+
+EMPTY_REPLY = "[runtime] Your last reply was empty. Answer from what is there, or say what is missing."
+HALF_CALL = (
+    "[runtime] Your last reply hit its length limit inside a tool call, so nothing of it was run or kept. "
+    "Take a smaller step: split the work into several shorter calls."
+)
+UNREADABLE_CALL = (
+    "[runtime] Your last reply held a tool call that could not be read, so nothing of it was run or kept. "
+    "Call the tool again with arguments that are one JSON object."
+)
+WITHHELD_RESULT = (
+    "[runtime] This result was withheld because the request that held it did not go through. That does not tell whether "
+    "the operation took effect. Do not repeat an operation with side effects; where nothing tells, report it as unknown."
+)
+NO_RESULT = "[runtime] No result of this call was recorded; whether it took effect is unknown."
+NO_OUTPUT = "(no output)"
+
+
+def unknown_tool(name: str, known: list[str]) -> str:
+    """Say that a tool does not exist, which names are close and which exist."""
+    close = get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    listed = ", ".join(sorted(known)) or "none"
+    return f"[runtime] There is no tool named {name[:64]!r}.{hint} Tools that exist: {listed}."
+
+
+def bad_arguments(tool: str, reason: str) -> str:
+    """Say which argument of a call does not fit."""
+    return f"[runtime] The call of {tool} was not run: {reason}"
+
+
+def denied(tool: str, *, by_person: bool) -> str:
+    """Say that a call was not allowed, and by whom."""
+    who = "A person denied" if by_person else "The permission rules of this run do not allow"
+    return f"[runtime] {who} this call of {tool}; it was not run. Go on without it, or say what you would need."
+
+
+def not_started(tool: str) -> str:
+    """Say that a call was cancelled before it started."""
+    return f"[runtime] The turn was cancelled before this call of {tool} started; it was not run."
+
+
+def cancelled_read(tool: str) -> str:
+    """Say that a call without effect was cancelled while it ran."""
+    return f"[runtime] The turn was cancelled while {tool} ran; it has no result."
+
+
+def effect_unknown(operation: Operation, why: str) -> str:
+    """Say that an operation with an effect has no known end."""
+    return (
+        f"[runtime] {why} Effect unknown: operation {operation.id} of {operation.tool} may or may not have taken effect. "
+        "Do not repeat it; check independent state, and where nothing tells, report it as unknown."
+    )
+
+
+TURN_CANCELLED = "The turn was cancelled."
+CUT_SHORT = "The process ended while this call ran."
+CANCELLED_RUNNING = "The turn was cancelled while this call ran."
+
+
+def status_done(operation: Operation) -> str:
+    """Say that the tool's status function found the operation done though its result is lost."""
+    return (
+        f"[runtime] The process ended while this call ran, and its result is lost. The tool's own status function says that "
+        f"operation {operation.id} of {operation.tool} is done. Do not repeat it."
+    )
+
+
+def repeats_unknown(operation: Operation) -> str:
+    """Say that an equal call is refused while an earlier one's effect is unknown."""
+    return (
+        f"[runtime] Not run: operation {operation.id} was the same call of {operation.tool} with equal arguments, and whether "
+        "it took effect is unknown. Repeating it could do it twice. Check independent state and report what you find; a "
+        "person can decide whether it may run again."
+    )
+
+
+_WHAT: dict[FailureClass, str] = {
+    FailureClass.NETWORK: "the network connection failed",
+    FailureClass.TIMEOUT: "no answer came in time",
+    FailureClass.OVERLOADED: "the provider is overloaded",
+    FailureClass.SERVER_ERROR: "the provider failed while answering",
+    FailureClass.RATE_LIMIT: "the rate limit is reached",
+    FailureClass.TRUNCATED_STREAM: "the answer broke off before its end",
+    FailureClass.QUOTA: "the account's quota is used up",
+    FailureClass.AUTH: "the credential was not accepted",
+    FailureClass.PERMISSION: "the credential may not do this",
+    FailureClass.MODEL_NOT_FOUND: "the provider does not serve this model",
+    FailureClass.CONTEXT_LENGTH: "the conversation is larger than the model's context window",
+    FailureClass.INVALID_REQUEST: "the provider finds the request invalid",
+    FailureClass.BAD_SCHEMA: "the provider does not take a tool's schema",
+    FailureClass.IMAGE_TOO_LARGE: "an image is too large",
+    FailureClass.HISTORY_CORRUPT: "the provider finds the conversation's history invalid",
+    FailureClass.SIGNATURE_INVALID: "the provider does not accept a replayed signature",
+    FailureClass.MALFORMED_TOOL_CALL: "the model produced an unreadable tool call twice",
+    FailureClass.OUTPUT_LIMIT: "the model hit its output limit inside a tool call twice",
+    FailureClass.EMPTY_RESPONSE: "the model answered with nothing twice",
+    FailureClass.UNKNOWN: "something happened that stoic does not know",
+}
+
+_REMEDY: dict[Axis, str] = {
+    Axis.TIME: "The cause usually fades by itself; try again later.",
+    Axis.CREDENTIAL: "Replace or refill the credential, then send again.",
+    Axis.CONFIG: "Change the configuration (model name, base URL, access, proxy or certificate), then send again.",
+    Axis.COMPACTION: "The newest input left the view; continue with a smaller one or a new thread.",
+    Axis.REQUEST_CHANGE: "The input that led to it left the view; the thread can go on.",
+    Axis.NEVER: "It was not tried again; `stoic show` has the evidence.",
+}
+
+
+def failed(verdict: Verdict, provider: str, model: str, attempts: int) -> str:
+    """Say to a person what ended the turn and what to do, in one or two sentences."""
+    failure, axis = verdict.failure or FailureClass.UNKNOWN, verdict.recovers_with or Axis.NEVER
+    what = _WHAT.get(failure, str(failure).replace("_", " "))
+    tries = f" after {attempts} attempts" if attempts > 1 else ""
+    wait = f" The provider asks to wait {verdict.retry_after_ms / 1000:.0f} s." if verdict.retry_after_ms else ""
+    return f"{provider}:{model}{tries}: {what} ({failure}).{wait} {_REMEDY.get(axis, '')}".rstrip()
+
+
+def refused(verdict: Verdict, provider: str, model: str) -> str:
+    """Say to a person that the provider refused, and what can be done."""
+    category = f" (category {verdict.category})" if verdict.category else ""
+    return (
+        f"{provider}:{model} refused this request{category}. Nothing was retried or sent elsewhere; what was refused left "
+        "the model's view and stays in the log. You can rephrase, go on with something else, or use another model."
+    )
+
+
+def rounds_used_up(limit: int) -> str:
+    """Say to a person that the turn reached its limit of rounds."""
+    return (
+        f"Stopped after {limit} rounds, the limit of this turn. Send another message to go on, or raise --max-rounds."
+    )

@@ -1,0 +1,182 @@
+"""The moves every part of a turn is made of: asking the shell, drafting rows, committing them, intending operations."""
+
+import hashlib
+from collections.abc import Generator
+from typing import TypeVar
+
+import msgspec
+
+from stoic.core import notes
+from stoic.core.canonical import canonical
+from stoic.core.commands import CallResult, Cancelled, Command, Commit, Committed, Event
+from stoic.core.failures import FailureClass
+from stoic.core.history import History, TurnState
+from stoic.core.plan import Plan
+from stoic.errors import BrokenInvariantError
+from stoic.records import CallPart, Draft, Json, Operation
+
+T = TypeVar("T")
+Part = Generator[Command, Event, T]
+"""A part of a turn that returns a T."""
+
+
+class Context:
+    """What the parts of one living generator share: the position, the plan, and what it has itself started."""
+
+    def __init__(self, history: History, plan: Plan, now_ms: int) -> None:
+        self.history = history
+        self.plan = plan
+        self.now_ms = now_ms
+        self.marked: set[str] = set()
+        """Operations that this generator committed as running and has not started yet."""
+        self.running: set[str] = set()
+        """Operations that this generator started and that have not ended."""
+
+    @property
+    def state(self) -> TurnState:
+        """The open turn.
+
+        Raises:
+            BrokenInvariantError: there is none
+        """
+        state = self.history.open_turn
+        if state is None:
+            raise BrokenInvariantError(f"thread {self.history.thread} has no open turn")
+        return state
+
+
+def ask(ctx: Context, command: Command, expected: type[T]) -> Part[T]:
+    """Have a command performed; its answer must be of the expected type."""
+    event = yield command
+    ctx.now_ms = event.now_ms
+    if not isinstance(event, expected):
+        raise BrokenInvariantError(f"{type(command).__name__} was answered by {type(event).__name__}")
+    return event
+
+
+def ask_or_cancel(ctx: Context, command: Command, expected: type[T]) -> Part[T | Cancelled]:
+    """Have a command performed that a cancel may answer instead."""
+    event = yield command
+    ctx.now_ms = event.now_ms
+    if not isinstance(event, expected) and not isinstance(event, Cancelled):
+        raise BrokenInvariantError(f"{type(command).__name__} was answered by {type(event).__name__}")
+    return event
+
+
+def commit(ctx: Context, step: Commit) -> Part[None]:
+    """Store a step, then take it into the history as it was stored."""
+    committed = yield from ask(ctx, step, Committed)
+    history = ctx.history
+    for operation in step.operations:
+        history.fold_operation(operation)
+    if step.views:
+        history.fold_views(step.views)
+    for row in committed.rows:
+        history.fold(row)
+
+
+def draft(
+    ctx: Context,
+    *,
+    role: str,
+    kind: str,
+    content: Json,
+    round: int | None = None,  # noqa: A002 - the field's name in SPEC §4
+    visible: bool = False,
+    accepted: bool = False,
+    meta: dict[str, object] | None = None,
+) -> Draft:
+    """Make a row of the open turn; records inside the content become plain JSON values."""
+    history, state = ctx.history, ctx.state
+    return Draft(
+        role=role,  # pyright: ignore[reportArgumentType] - every caller names one of the four roles
+        kind=kind,
+        content=msgspec.to_builtins(content),
+        generation=history.generation,
+        segment=history.segment,
+        turn=state.number,
+        round=state.round if round is None else round,
+        visible=visible,
+        accepted=accepted,
+        meta=msgspec.to_builtins(meta or {}),
+    )
+
+
+def result_row(ctx: Context, operation: Operation, text: str, failure: str | None) -> Draft:
+    """Make the row of a call's result."""
+    content: dict[str, Json] = {
+        "call": operation.index,
+        "operation": operation.id,
+        "tool": operation.tool,
+        "text": text,
+    }
+    if failure:
+        content["failure"] = failure
+    return draft(ctx, role="tool", kind="result", content=content, round=operation.round, visible=True)
+
+
+def ended(operation: Operation, result: CallResult) -> Operation:
+    """Return the operation as it stands after its call ended."""
+    return msgspec.structs.replace(
+        operation,
+        state=result.state,
+        started_at=result.started_at or operation.started_at,
+        ended_at=result.ended_at,
+        runs=operation.runs or 1,
+    )
+
+
+def never_ran(ctx: Context, operation: Operation) -> Operation:
+    """Return an operation that ended without being started: `raised`, with no run."""
+    return msgspec.structs.replace(operation, state="raised", ended_at=ctx.now_ms)
+
+
+def lose(operation: Operation, ended_at: int | None) -> Operation:
+    """Return an operation of which nothing more is known; what its status function said before is out of date."""
+    return msgspec.structs.replace(operation, state="unknown", status=None, ended_at=ended_at)
+
+
+def arguments_key(tool: str, arguments: Json) -> str:
+    """Return a hash that is equal for calls of one tool with equal canonical arguments."""
+    return hashlib.blake2b(f"{tool}\n{canonical(arguments)}".encode(), digest_size=16).hexdigest()
+
+
+def arguments_of(text: str) -> Json:
+    """Return the arguments of a whole call's text; no text at all means no arguments.
+
+    Raises:
+        msgspec.DecodeError: the text is not JSON
+    """
+    return msgspec.json.decode(text) if text.strip() else {}
+
+
+def intend(ctx: Context, calls: list[CallPart]) -> tuple[list[Draft], list[Operation]]:
+    """Return what a reply's calls mean: results of those that cannot run, and the operations of the others."""
+    state, rows, operations = ctx.state, list[Draft](), list[Operation]()
+    for index, call in enumerate(calls):
+        tool = ctx.plan.tools.get(call.name)
+        operation = Operation(
+            id=f"{ctx.history.thread}.{state.number}.{state.round}.{index}",
+            thread=ctx.history.thread,
+            turn=state.number,
+            round=state.round,
+            index=index,
+            tool=call.name,
+            effect=tool.effect if tool else "write",
+            arguments_key="",
+            state="intended",
+        )
+        if tool is None:
+            text = notes.unknown_tool(call.name, list(ctx.plan.tools))
+            rows.append(result_row(ctx, operation, text, FailureClass.UNKNOWN_TOOL))
+            continue
+        try:
+            arguments = arguments_of(call.arguments)
+            reason = tool.check(arguments)
+        except msgspec.DecodeError as error:
+            arguments, reason = None, f"the arguments are not JSON ({error})"
+        if reason:
+            rows.append(result_row(ctx, operation, notes.bad_arguments(call.name, reason), FailureClass.BAD_ARGUMENTS))
+        else:
+            operations.append(msgspec.structs.replace(operation, arguments_key=arguments_key(call.name, arguments)))
+    return rows, operations

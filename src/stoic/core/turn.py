@@ -1,0 +1,218 @@
+"""One turn, from its input to its outcome, as a generator of commands: the story of SPEC §6, without doing anything.
+
+Its position is folded from rows (`core.history`), never remembered: a generator made anew after a crash continues like
+the one that died. Only the calls that this very generator has started are its own (`core.steps.Context`).
+"""
+
+from collections.abc import Generator
+
+from stoic.core import notes
+from stoic.core.calls import mark_first, settle_calls
+from stoic.core.classify import classify
+from stoic.core.classify.verdict import Verdict
+from stoic.core.commands import Cancelled, Command, Commit, Ending, Event, Replied, Send, Sleep, Woke
+from stoic.core.endings import close_calls, fail, finish, give_up
+from stoic.core.failures import Axis, FailureClass
+from stoic.core.history import History
+from stoic.core.plan import Plan
+from stoic.core.retry import retry_at_ms
+from stoic.core.steps import Context, Part, ask_or_cancel, commit, draft, intend
+from stoic.errors import BrokenInvariantError
+from stoic.records import CallPart, Draft, InboxEntry, Outcome, Report, TextPart
+
+Turn = Generator[Command, Event, Ending | None]
+
+_NUDGES = {
+    FailureClass.EMPTY_RESPONSE: notes.EMPTY_REPLY,
+    FailureClass.OUTPUT_LIMIT: notes.HALF_CALL,
+    FailureClass.MALFORMED_TOOL_CALL: notes.UNREADABLE_CALL,
+}
+"""What is said before the one re-send that each of these classes gets in a turn."""
+
+
+def turn(history: History, plan: Plan, inbox: list[InboxEntry], now_ms: int) -> Turn:
+    """Run the open turn to its end, or open one for the first message in the inbox and run that.
+
+    Args:
+        history: the thread's position; this generator feeds it with what `Committed` brings
+        plan: what shapes the turn
+        inbox: the entries not yet taken, in order of arrival
+        now_ms: epoch milliseconds
+
+    Returns:
+        The outcome, what the turn is parked for, or None when there is nothing to do.
+    """
+    ctx = Context(history, plan, now_ms)
+    cancels = [entry for entry in inbox if entry.kind == "cancel"]
+    if history.open_turn is None:
+        opened = yield from _open(ctx, inbox)
+        if opened is None:
+            return None
+        cancels = [entry for entry in cancels if entry.position > opened.position]
+    if cancels:
+        return (yield from _cancel(ctx, [entry.id for entry in cancels]))
+    yield from _take_answers(ctx, inbox)
+    while history.open_turn is not None:
+        ended = yield from _advance(ctx)
+        if isinstance(ended, Cancelled):
+            return (yield from _cancel(ctx, ended.entries))
+        if ended is not None:
+            return ended
+    raise BrokenInvariantError(f"thread {history.thread}: the turn ended without saying so")
+
+
+def _open(ctx: Context, inbox: list[InboxEntry]) -> Part[InboxEntry | None]:
+    """Take the first message into the log; a cancel or answer that came before it has nothing to act on."""
+    entry = next((entry for entry in inbox if entry.kind == "message"), None)
+    if entry is None:
+        return None
+    history, fingerprint = ctx.history, ctx.plan.fingerprint
+    changed = fingerprint != history.fingerprint
+    row = Draft(
+        role="user",
+        kind="message",
+        content=entry.content,
+        generation=history.generation,
+        segment=history.next_segment if changed else history.segment,
+        turn=history.turn.number + 1 if history.turn else 1,
+        visible=True,
+        meta={"entry": entry.id} | ({"fingerprint": fingerprint} if changed else {}),
+    )
+    stale = [other.id for other in inbox if other.kind in {"cancel", "answer"} and other.position < entry.position]
+    yield from commit(ctx, Commit(rows=[row], inbox_taken=[entry.id, *stale]))
+    return entry
+
+
+def _take_answers(ctx: Context, inbox: list[InboxEntry]) -> Part[None]:
+    answers = [entry for entry in inbox if entry.kind == "answer"]
+    if answers:
+        rows = [draft(ctx, role="system", kind="answer", content=entry.content) for entry in answers]
+        yield from commit(ctx, Commit(rows=rows, inbox_taken=[entry.id for entry in answers]))
+
+
+def _advance(ctx: Context) -> Part[Ending | Cancelled | None]:
+    """Go one step on from where the rows say the turn stands; None: there is more."""
+    limit = ctx.plan.limits.max_rounds
+    if ctx.state.pending():
+        return (yield from settle_calls(ctx))
+    if limit is not None and ctx.state.round > limit:
+        return (yield from give_up(ctx, notes.rounds_used_up(limit), reason="budget"))
+    return (yield from _attempt(ctx))
+
+
+def _attempt(ctx: Context) -> Part[Outcome | Cancelled | None]:
+    """Send the round's request once and store what it brought."""
+    state = ctx.state
+    if state.retry_at_ms is not None:
+        woke = yield from ask_or_cancel(ctx, Sleep(until_ms=state.retry_at_ms), Woke)
+        if isinstance(woke, Cancelled):
+            return woke
+    send = Send(
+        round=state.round, attempt=state.failed_attempts + 1, route=ctx.plan.route, upto_seq=ctx.history.last_seq
+    )
+    replied = yield from ask_or_cancel(ctx, send, Replied)
+    if isinstance(replied, Cancelled):
+        return replied
+    report = replied.report
+    verdict = classify(report)
+    if verdict.failure is None:
+        return (yield from _accept(ctx, report, cut=False))
+    if _is_cut_answer(verdict, report):
+        return (yield from _accept(ctx, report, cut=True))
+    return (yield from _failed(ctx, report, verdict))
+
+
+def _is_cut_answer(verdict: Verdict, report: Report) -> bool:
+    """Tell whether a reply hit its length limit with text alone: then the text is the answer, marked cut."""
+    parts = report.parts or []
+    return (
+        verdict.failure is FailureClass.OUTPUT_LIMIT
+        and any(isinstance(part, TextPart) and part.text.strip() for part in parts)
+        and not any(isinstance(part, CallPart) for part in parts)
+    )
+
+
+def _accept(ctx: Context, report: Report, *, cut: bool) -> Part[Outcome | None]:
+    """Store a complete reply with the operations it asks for; without calls it ends the turn."""
+    parts = [part for part in report.parts or [] if not isinstance(part, TextPart) or part.text]
+    reply = draft(
+        ctx,
+        role="assistant",
+        kind="reply",
+        content={"parts": parts},
+        visible=True,
+        accepted=True,
+        meta=_reply_meta(ctx, report, cut=cut),
+    )
+    calls = [part for part in parts if isinstance(part, CallPart)]
+    if not calls:
+        text = "".join(part.text for part in parts if isinstance(part, TextPart))
+        return (yield from finish(ctx, reply, report.usage, text, cut=cut))
+    rows, operations = intend(ctx, calls)
+    if not rows:
+        operations = mark_first(ctx, operations)
+    step = Commit(rows=[reply, *rows], operations=operations, accept_upto=ctx.history.last_seq)
+    yield from commit(ctx, step)
+    return None
+
+
+def _reply_meta(ctx: Context, report: Report, *, cut: bool) -> dict[str, object]:
+    route = ctx.plan.route
+    meta: dict[str, object] = {"provider": route.provider, "model": route.model, "usage": report.usage}
+    optional = {
+        "served_model": report.served_model if report.served_model != route.model else None,
+        "request_id": report.request_id,
+        "cut": cut or None,
+        "end_unconfirmed": report.end_unconfirmed or None,
+    }
+    return meta | {key: value for key, value in optional.items() if value is not None}
+
+
+def _failed(ctx: Context, report: Report, verdict: Verdict) -> Part[Outcome | None]:
+    """Store a failed attempt with what follows from it: a retry, one changed re-send, or the turn's end."""
+    state, failure = ctx.state, verdict.failure or FailureClass.UNKNOWN
+    again_ms = retry_at_ms(ctx.plan.retry, verdict, state.transport_failures + 1, ctx.now_ms)
+    attempt = _attempt_row(ctx, report, verdict, again_ms)
+    if again_ms is not None:
+        yield from commit(ctx, Commit(rows=[attempt]))
+        return None
+    if failure in _NUDGES and failure not in state.nudges:
+        content = {"text": _NUDGES[failure], "reason": failure}
+        nudge = draft(ctx, role="user", kind="nudge", content=content, visible=True)
+        yield from commit(ctx, Commit(rows=[attempt, nudge]))
+        return None
+    return (yield from fail(ctx, attempt, verdict, report))
+
+
+def _attempt_row(ctx: Context, report: Report, verdict: Verdict, again_ms: int | None) -> Draft:
+    route, usage = ctx.plan.route, report.usage
+    content: dict[str, object] = {
+        "class": verdict.name,
+        "recovers_with": verdict.recovers_with or Axis.NEVER,
+        "attempt": ctx.state.failed_attempts + 1,
+        "provider": route.provider,
+        "model": route.model,
+        "evidence": verdict.evidence,
+    }
+    optional = {
+        "status": report.status,
+        "request_id": verdict.request_id or report.request_id,
+        "retry_at_ms": again_ms,
+        "retry_after_ms": verdict.retry_after_ms,
+        "category": verdict.category,
+        "where": verdict.where,
+        "scope": verdict.scope,
+        "usage": usage if usage.input_tokens or usage.output_tokens else None,
+    }
+    content |= {key: value for key, value in optional.items() if value is not None}
+    return draft(ctx, role="system", kind="attempt", content=content)
+
+
+def _cancel(ctx: Context, entries: list[str]) -> Part[Outcome]:
+    """End the turn as cancelled; every open call gets its result in the same step."""
+    rows, operations = close_calls(ctx)
+    return (
+        yield from give_up(
+            ctx, notes.TURN_CANCELLED, outcome="cancelled", rows=rows, operations=operations, taken=entries
+        )
+    )

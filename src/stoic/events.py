@@ -1,0 +1,171 @@
+"""What subscribers of a turn see, in order; each becomes one line of `--json` with its `type`.
+
+Text of a round is provisional until its `round_ended`: a `round_rolled_back` takes back all that this round showed, and
+nothing before it (SPEC §6). So the text of the `round_ended`s is exactly the accepted text.
+"""
+
+from typing import Literal
+
+from stoic.records import Json, Record
+
+
+class TurnStarted(Record, frozen=True, tag="turn_started"):
+    """A turn was opened, or is taken up again after an interruption."""
+
+    thread: str
+    turn: int
+    resumed: bool = False
+
+
+class RoundStarted(Record, frozen=True, tag="round_started"):
+    """A request is being sent."""
+
+    round: int
+    attempt: int
+    provider: str
+    model: str
+    simulated: bool = False
+
+
+class TextDelta(Record, frozen=True, tag="text_delta"):
+    """A provisional piece of the answer."""
+
+    round: int
+    attempt: int
+    text: str
+
+
+class ThinkingDelta(Record, frozen=True, tag="thinking_delta"):
+    """A provisional piece of the model's reasoning."""
+
+    round: int
+    attempt: int
+    text: str
+
+
+class CallAnnounced(Record, frozen=True, tag="call_announced"):
+    """The model began to write a tool call; provisional, nothing runs yet."""
+
+    round: int
+    attempt: int
+    tool: str
+
+
+class AttemptFailed(Record, frozen=True, tag="attempt_failed", rename={"failure_class": "class"}):
+    """A send brought a failure or a refusal."""
+
+    round: int
+    attempt: int
+    failure_class: str
+    recovers_with: str
+    status: int | None = None
+    evidence: list[Json] = []
+
+
+class RoundRolledBack(Record, frozen=True, tag="round_rolled_back"):
+    """Everything this attempt showed is void; announced calls are discarded and were not run."""
+
+    round: int
+    attempt: int
+
+
+class Retrying(Record, frozen=True, tag="retrying"):
+    """The round will be sent again at that time."""
+
+    round: int
+    attempt: int
+    """The number of the attempt to come."""
+    at_ms: int
+    delay_ms: int
+
+
+class Nudged(Record, frozen=True, tag="nudged"):
+    """The round will be sent once more with a note to the model."""
+
+    round: int
+    reason: str
+
+
+class RoundEnded(Record, frozen=True, tag="round_ended"):
+    """A complete reply was stored; its text is accepted and final."""
+
+    round: int
+    text: str
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    served_model: str | None = None
+    """Only when another model answered than the one asked for."""
+
+
+class ToolStarted(Record, frozen=True, tag="tool_started"):
+    """A call began to run."""
+
+    operation: str
+    tool: str
+    effect: str
+    arguments: str
+
+
+class ToolEnded(Record, frozen=True, tag="tool_ended"):
+    """A call has its stored result; also for calls that never ran."""
+
+    operation: str
+    tool: str
+    state: Literal["returned", "raised", "unknown", "not_run"]
+    failure: str | None = None
+    text: str = ""
+
+
+class PermissionAsked(Record, frozen=True, tag="permission_asked"):
+    """A person must decide about these operations before the turn goes on."""
+
+    questions: list[Json]
+
+
+class UsageFigures(Record, frozen=True, omit_defaults=False):
+    """Token counts of a whole turn, failed attempts included."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+
+
+class OutcomeReached(Record, frozen=True, omit_defaults=False, tag="outcome", rename={"failure_class": "class"}):
+    """The turn ended or is parked; always the last event."""
+
+    outcome: Literal["completed", "stopped", "failed", "cancelled", "parked"]
+    failure_class: str | None = None
+    """`class` in JSON: the class of SPEC §3 when the outcome is `failed`."""
+    reason: str | None = None
+    refused: bool = False
+    text: str = ""
+    thread: str = ""
+    usage: UsageFigures = UsageFigures()
+    cost_usd: float | None = None
+    turn: int = 0
+    rounds: int = 0
+    message: str = ""
+    cut: bool = False
+    refusal: Json = None
+    questions: list[Json] = []
+
+
+Happening = (
+    TurnStarted
+    | RoundStarted
+    | TextDelta
+    | ThinkingDelta
+    | CallAnnounced
+    | AttemptFailed
+    | RoundRolledBack
+    | Retrying
+    | Nudged
+    | RoundEnded
+    | ToolStarted
+    | ToolEnded
+    | PermissionAsked
+    | OutcomeReached
+)
+"""Any event of a turn."""

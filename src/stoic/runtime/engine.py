@@ -1,0 +1,245 @@
+"""The engine: one process's turns over one store, with its cache, its heartbeat and the cancels of what runs here."""
+
+import asyncio
+import contextlib
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from msgspec.structs import replace
+
+from stoic.core.commands import Ending, Route
+from stoic.core.history import History
+from stoic.core.plan import Plan
+from stoic.core.retry import RetryPolicy
+from stoic.core.segment import fingerprint
+from stoic.errors import StoreError
+from stoic.ports import Connection, Outside
+from stoic.records import InboxEntry, Lease, Owner, Record
+from stoic.runtime.agents import Agent
+from stoic.runtime.execution import Execution
+from stoic.runtime.runner import CancelSignal, Runner
+from stoic.runtime.sending import Sender
+from stoic.runtime.streams import Emit
+from stoic.runtime.transcript import Live
+
+HEARTBEAT_SECONDS = 5
+CACHED_THREADS = 1_000
+"""Idle threads kept in memory; the least recently used goes first and is loaded again when it is needed."""
+_WATCH_SECONDS = 0.25
+_log = logging.getLogger(__name__)
+
+
+class Numbers(Record, frozen=True):
+    """The numbers of one engine."""
+
+    retry: RetryPolicy = RetryPolicy()
+    deadline_ms: int = 600_000
+    """Longest duration of one send."""
+
+
+class Ran(Record, frozen=True):
+    """How one turn ended."""
+
+    ending: Ending | None
+    """None: there was nothing to do."""
+    entry: str | None
+    """The inbox entry that opened the turn."""
+    released: bool
+    """Whether the lease went back with the outcome."""
+
+
+class Engine:
+    """Runs turns. Use it as an async context manager; it belongs to the event loop it was opened in."""
+
+    def __init__(
+        self,
+        *,
+        outside: Outside,
+        owner: Owner,
+        connect: Callable[[str], Connection],
+        numbers: Numbers | None = None,
+    ) -> None:
+        """Put an engine together.
+
+        Args:
+            outside: the log, the time, and ids of rows and entries
+            owner: this process, as the store's leases name it
+            connect: from `PROVIDER:NAME` to a connection; raises ConfigurationError
+            numbers: defaults if None
+        """
+        self.outside = outside
+        self.store = outside.store
+        self.clock = outside.clock
+        self.ids = outside.ids
+        self.owner = owner
+        self._connect = connect
+        self._numbers = numbers or Numbers()
+        self._connections: dict[str, Connection] = {}
+        self._cache: OrderedDict[tuple[str, str], Live] = OrderedDict()
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._running: dict[str, CancelSignal] = {}
+        self._chores: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        """Open the store and make this process known to it."""
+        await self.store.open()
+        await self.store.register(replace(self.owner, heartbeat_at=self.clock.now_ms()))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close connections and the store; a turn that still runs is left as it stands and can be resumed."""
+        for chore in self._chores:
+            chore.cancel()
+        await asyncio.gather(*self._chores, return_exceptions=True)
+        self._chores.clear()
+        for provider in {id(each.send): each.send for each in self._connections.values()}.values():
+            await provider.close()
+        await self.store.close()
+
+    def connection(self, model: str) -> Connection:
+        """Return the connection of a model, made once.
+
+        Raises:
+            ConfigurationError: the name is unknown, or a setting it needs is missing
+        """
+        if model not in self._connections:
+            self._connections[model] = self._connect(model)
+        return self._connections[model]
+
+    def lock(self, thread: str) -> asyncio.Lock:
+        """Return the lock by which this process's own callers queue for a thread."""
+        return self._locks.setdefault(thread, asyncio.Lock())
+
+    def cancel(self, thread: str, entry: str | None = None) -> bool:
+        """Stop the turn that runs here on a thread; False: none runs here."""
+        signal = self._running.get(thread)
+        if signal is not None:
+            signal.request(entry)
+        return signal is not None
+
+    async def run_turn(self, lease: Lease, agent: Agent, session: str, emit: Emit, wanted: str | None) -> Ran:
+        """Run the thread's open turn, or the next one its inbox asks for.
+
+        Args:
+            lease: held by the caller; given back with the outcome of the wanted turn
+            agent: how to run it
+            session: the sitting for which a person's "for this session" holds
+            emit: gets the events
+            wanted: the inbox entry whose turn the caller waits for, None: whatever comes first
+        """
+        connection = self.connection(agent.model)
+        live, inbox = await self._load(lease, connection)
+        signal = CancelSignal()
+        head = connection.renderer.head(connection.model, agent.instructions, agent.schemas, agent.parameters)
+        runner = Runner(
+            self.outside,
+            live,
+            lease,
+            sender=Sender(connection, head, self.clock, self._numbers.deadline_ms, emit),
+            execution=Execution(agent.tools, self.clock),
+            emit=emit,
+            cancel=signal,
+        )
+        keep_lease = wanted is not None and _next_entry(live.history, inbox) != wanted
+        self._running[lease.thread] = signal
+        self._start_chores()
+        try:
+            ending = await runner.run(self._plan(agent, connection, session), inbox, keep_lease=keep_lease)
+        except BaseException:
+            self._forget(lease.thread)
+            raise
+        finally:
+            del self._running[lease.thread]
+        turn = live.history.turn
+        return Ran(ending=ending, entry=turn.entry if turn else None, released=runner.released)
+
+    def _plan(self, agent: Agent, connection: Connection, session: str) -> Plan:
+        return Plan(
+            route=Route(provider=connection.provider, api=connection.api, model=connection.model),
+            fingerprint=fingerprint(
+                provider=connection.provider,
+                api=connection.api,
+                model=connection.model,
+                mode="",
+                system=agent.instructions,
+                tools=agent.schemas,
+                parameters=agent.parameters,
+            ),
+            tools=agent.facts,
+            permissions=agent.permissions,
+            session=session,
+            limits=agent.limits,
+            retry=self._numbers.retry,
+        )
+
+    async def _load(self, lease: Lease, connection: Connection) -> tuple[Live, list[InboxEntry]]:
+        """Return the thread's folded state, from the cache when nobody else held its lease since, and its inbox."""
+        key = (lease.thread, connection.api)
+        live = self._cache.get(key)
+        if live is not None and _is_current(live, lease):
+            live.epoch = lease.epoch
+            self._cache.move_to_end(key)
+            return live, await self.store.inbox(lease.thread)
+        loaded = await self.store.load(lease.thread)
+        live = Live(lease.thread, connection.renderer)
+        live.epoch = lease.epoch
+        for row in loaded.rows:
+            live.history.fold(row)
+            live.transcript.fold(row)
+        for operation in loaded.operations:
+            live.history.fold_operation(operation)
+        self._forget(lease.thread)
+        self._cache[key] = live
+        if len(self._cache) > CACHED_THREADS:
+            self._cache.popitem(last=False)
+        return live, loaded.inbox
+
+    def _forget(self, thread: str) -> None:
+        for key in [key for key in self._cache if key[0] == thread]:
+            del self._cache[key]
+
+    def _start_chores(self) -> None:
+        if not self._chores:
+            self._chores = [asyncio.create_task(self._heartbeat()), asyncio.create_task(self._watch())]
+
+    async def _heartbeat(self) -> None:
+        """Renew this owner's one heartbeat while anything runs; a lost one costs the leases, never the log."""
+        while True:
+            await wait_seconds(HEARTBEAT_SECONDS)
+            if self._running:
+                try:
+                    await self.store.register(replace(self.owner, heartbeat_at=self.clock.now_ms()))
+                except StoreError as error:
+                    _log.warning("heartbeat of owner %s not written: %s", self.owner.id, error)
+
+    async def _watch(self) -> None:
+        """Pass on the cancels that other processes put into the inbox of threads that run here."""
+        async for _ in self.store.changes():
+            if self._running:
+                for entry in await self.store.cancel_requests(self.owner.id):
+                    self.cancel(entry.thread, entry.id)
+            await wait_seconds(_WATCH_SECONDS)
+
+
+async def wait_seconds(seconds: float) -> None:
+    """Wait in real time: liveness of processes is not a matter of the clock that decisions are made by."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await asyncio.Event().wait()
+
+
+def _is_current(live: Live, lease: Lease) -> bool:
+    """Tell whether nobody but this engine can have written since the state was folded."""
+    return live.epoch == lease.epoch or (live.epoch == lease.epoch - 1 and live.history.last_seq == lease.last_seq)
+
+
+def _next_entry(history: History, inbox: list[InboxEntry]) -> str | None:
+    """Return the entry whose turn comes next: the open turn's, else the first message's."""
+    if history.open_turn is not None:
+        return history.open_turn.entry
+    return next((entry.id for entry in inbox if entry.kind == "message"), None)

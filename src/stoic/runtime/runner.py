@@ -1,0 +1,215 @@
+"""Drives one turn's generator: performs each command, answers it with one event, tells subscribers what happened."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from stoic.core.commands import (
+    AskStatus,
+    Cancelled,
+    Command,
+    Commit,
+    Committed,
+    Ended,
+    Ending,
+    Event,
+    Next,
+    Replied,
+    Send,
+    Sleep,
+    Start,
+    Started,
+    Status,
+    Woke,
+)
+from stoic.core.plan import Plan
+from stoic.core.turn import turn
+from stoic.errors import BrokenInvariantError
+from stoic.events import RoundRolledBack, ToolStarted
+from stoic.ports import Outside
+from stoic.records import Draft, InboxEntry, Lease, Row, Step
+from stoic.runtime.execution import Execution
+from stoic.runtime.narration import narrate
+from stoic.runtime.sending import Sender
+from stoic.runtime.streams import Emit
+from stoic.runtime.transcript import Live
+
+T = TypeVar("T")
+
+
+class CancelSignal:
+    """Says that somebody wants the turn stopped; interrupts what the runner waits for."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self.entries: list[str] = []
+        self._waiting: asyncio.Task[Any] | None = None
+
+    def request(self, entry: str | None = None) -> None:
+        """Ask the turn to stop, once or again; `entry` is the inbox entry that said so."""
+        self.requested = True
+        if entry is not None and entry not in self.entries:
+            self.entries.append(entry)
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    async def interruptible(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Wait for the work; None: the turn is to stop, and the work was cancelled."""
+        if self.requested:
+            work.close()
+            return None
+        task = asyncio.ensure_future(work)
+        self._waiting = task
+        try:
+            return await task
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if self.requested and not (current and current.cancelling()):
+                return None
+            raise
+        finally:
+            self._waiting = None
+
+
+class Runner:
+    """Performs the commands of one turn on one thread under one lease."""
+
+    def __init__(
+        self,
+        outside: Outside,
+        live: Live,
+        lease: Lease,
+        *,
+        sender: Sender,
+        execution: Execution,
+        emit: Emit,
+        cancel: CancelSignal,
+    ) -> None:
+        self._store = outside.store
+        self._clock = outside.clock
+        self._ids = outside.ids
+        self._live = live
+        self._lease = lease
+        self._sender = sender
+        self._execution = execution
+        self._emit = emit
+        self._cancel = cancel
+        self.released = False
+        """Whether the lease went back with the outcome."""
+
+    async def run(self, plan: Plan, inbox: list[InboxEntry], *, keep_lease: bool) -> Ending | None:
+        """Run one turn to its outcome, until it is parked, or find nothing to do (None).
+
+        Args:
+            plan: what shapes the turn
+            inbox: the entries not yet taken
+            keep_lease: do not give the lease back with the outcome: there is more to do on this thread
+        """
+        generator = turn(self._live.history, plan, inbox, self._clock.now_ms())
+        try:
+            command = next(generator)
+            while True:
+                event = await self._perform(command, keep_lease=keep_lease)
+                command = generator.send(event)
+        except StopIteration as stopped:
+            return stopped.value
+        finally:
+            generator.close()
+
+    async def _perform(self, command: Command, *, keep_lease: bool) -> Event:
+        match command:
+            case Commit():
+                return await self._commit(command, keep_lease=keep_lease)
+            case Send():
+                return await self._send(command)
+            case Next():
+                return await self._next()
+            case Start():
+                for planned in command.calls:
+                    self._execution.start(planned)
+                    operation = planned.operation
+                    self._emit(
+                        ToolStarted(
+                            operation=operation.id,
+                            tool=operation.tool,
+                            effect=operation.effect,
+                            arguments=planned.call.arguments,
+                        )
+                    )
+                return Started(now_ms=self._clock.now_ms())
+            case Sleep():
+                slept = await self._cancel.interruptible(self._sleep(command.until_ms))
+                return Woke(now_ms=self._clock.now_ms()) if slept else self._cancelled()
+            case AskStatus():
+                answer = await self._execution.status(command.operation, command.arguments)
+                return Status(answer=answer, now_ms=self._clock.now_ms())
+
+    def _cancelled(self) -> Cancelled:
+        return Cancelled(now_ms=self._clock.now_ms(), entries=list(self._cancel.entries))
+
+    async def _sleep(self, until_ms: int) -> bool:
+        await self._clock.sleep_until(until_ms)
+        return True
+
+    async def _next(self) -> Ended | Cancelled:
+        results = await self._cancel.interruptible(self._execution.next())
+        if results is None:
+            # What ended by itself meanwhile is a fact and comes first; the next Next is answered by the cancel.
+            await self._execution.cancel()
+            results = self._execution.take_ended()
+        return Ended(results=results, now_ms=self._clock.now_ms()) if results else self._cancelled()
+
+    async def _send(self, command: Send) -> Replied | Cancelled:
+        history = self._live.history
+        if command.upto_seq != history.last_seq:
+            raise BrokenInvariantError(
+                f"thread {history.thread}: a request up to row {command.upto_seq} of {history.last_seq}"
+            )
+        body = self._live.transcript.body(self._sender.head)
+        report = await self._cancel.interruptible(self._sender.send(command, body))
+        if report is None:
+            self._emit(RoundRolledBack(round=command.round, attempt=command.attempt))
+            return self._cancelled()
+        return Replied(report=report, now_ms=self._clock.now_ms())
+
+    async def _commit(self, command: Commit, *, keep_lease: bool) -> Committed:
+        now_ms = self._clock.now_ms()
+        first_seq = self._live.history.last_seq + 1
+        rows = [self._stamp(draft, first_seq + index, now_ms) for index, draft in enumerate(command.rows)]
+        ends = any(row.kind == "outcome" for row in rows)
+        self.released = ends and not keep_lease
+        step = Step(
+            rows=rows,
+            operations=command.operations,
+            views=command.views,
+            accept_upto=command.accept_upto,
+            inbox_taken=command.inbox_taken,
+            release=self.released,
+        )
+        await self._store.append(self._lease, step)
+        if command.views:
+            self._live.transcript.fold_views(command.views)
+        for row in rows:
+            self._live.transcript.fold(row)
+        for event in narrate(rows, command.operations):
+            self._emit(event)
+        return Committed(rows=rows, now_ms=now_ms)
+
+    def _stamp(self, draft: Draft, seq: int, now_ms: int) -> Row:
+        return Row(
+            id=self._ids.new(),
+            thread=self._live.history.thread,
+            seq=seq,
+            generation=draft.generation,
+            segment=draft.segment,
+            turn=draft.turn,
+            round=draft.round,
+            role=draft.role,
+            kind=draft.kind,
+            content=draft.content,
+            created_at=now_ms,
+            view=draft.view,
+            visible=draft.visible,
+            accepted=draft.accepted,
+            meta=draft.meta,
+        )

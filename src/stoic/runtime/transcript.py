@@ -1,0 +1,56 @@
+"""A thread's requests as bytes: the accepted part is rendered once and only ever grows (SPEC §5)."""
+
+from stoic.core.history import History, changed_row
+from stoic.core.replay import gate, messages
+from stoic.ports import Renderer
+from stoic.records import Row, ViewChange
+
+
+class Transcript:
+    """The view of one thread for one API; `body` begins with the bytes of the last accepted body, plus what is new."""
+
+    def __init__(self, renderer: Renderer) -> None:
+        self._renderer = renderer
+        self._accepted = bytearray()
+        """Fragments before the newest reply, each with its comma."""
+        self._newest: list[Row] = []
+        """The newest reply's row and the visible rows after it."""
+
+    def fold(self, row: Row) -> None:
+        """Take in the next row."""
+        if not row.visible or row.quarantine == "excluded":
+            return
+        if row.kind == "reply":
+            for message in messages(self._newest):
+                self._accepted += self._renderer.fragment(message)
+                self._accepted += b","
+            self._newest = [row]
+        else:
+            self._newest.append(row)
+
+    def fold_views(self, changes: list[ViewChange]) -> None:
+        """Take in what changed of unaccepted rows' views."""
+        by_seq = {change.seq: change for change in changes}
+        rows = [changed_row(row, by_seq[row.seq]) if row.seq in by_seq else row for row in self._newest]
+        self._newest = [row for row in rows if row.quarantine != "excluded"]
+
+    def body(self, head: bytes) -> bytes:
+        """Return the whole request.
+
+        Raises:
+            BrokenInvariantError: the gate found the view broken; nothing must be sent
+        """
+        view = messages(self._newest)
+        gate(view)
+        fragments = b",".join(map(self._renderer.fragment, view))
+        return b"".join((head, self._accepted, fragments, self._renderer.TAIL))
+
+
+class Live:
+    """A thread's folded state in this process: its position and its view, fed with the same rows."""
+
+    def __init__(self, thread: str, renderer: Renderer) -> None:
+        self.history = History(thread)
+        self.transcript = Transcript(renderer)
+        self.epoch = 0
+        """The lease's epoch up to which the state is complete; 0: none yet."""

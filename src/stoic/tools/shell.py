@@ -1,0 +1,117 @@
+"""Built-in `shell`: a command in the workspace, in a process group of its own, with an output cap and a deadline."""
+
+import asyncio
+import os
+import signal
+import sys
+
+from stoic.tools.declaration import Tool
+from stoic.tools.workspace import Workspace
+
+LIMIT_BYTES = 64 * 1024
+_HALF = LIMIT_BYTES // 2
+_LONGEST_SECONDS = 3_600
+_DRAIN_SECONDS = 2
+_SECRET_ENDINGS = ("_API_KEY", "_API_KEYS", "_SECRET", "_SECRET_KEY", "_TOKEN", "_PASSWORD", "_ACCESS_KEY")
+
+
+class DeadlineError(TimeoutError):
+    """The command did not end in time; what it did until then is done."""
+
+
+def shell_tool(workspace: Workspace) -> Tool:
+    """Return the `shell` tool of one workspace."""
+
+    async def shell(command: str, timeout_seconds: int = 120) -> str:
+        """Run a shell command in the workspace and return its output (stdout and stderr together) and exit code.
+
+        Processes left in the background are ended when the command ends.
+
+        Args:
+            command: a command line for sh
+            timeout_seconds: after this the command and all it started are killed; at most 3600
+        """
+        if not 1 <= timeout_seconds <= _LONGEST_SECONDS:
+            raise ValueError(f"timeout_seconds must be from 1 to {_LONGEST_SECONDS}")
+        return await run_command(command, str(workspace.root), timeout_seconds)
+
+    return Tool(shell, effect="exec")
+
+
+async def run_command(command: str, folder: str, timeout_seconds: float) -> str:
+    """Run a command to its end and return its capped output with the exit code.
+
+    Raises:
+        DeadlineError: it did not end in time; the whole process group was killed
+    """
+    process = await asyncio.create_subprocess_exec(
+        "/bin/sh",
+        "-c",
+        command,
+        cwd=folder,
+        env=environment(),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
+    )
+    if process.stdout is None:
+        raise RuntimeError("the command has no output pipe")
+    output = _Capped()
+    reading = asyncio.ensure_future(output.read(process.stdout))
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            await process.wait()
+    except TimeoutError:
+        raise DeadlineError(
+            f"the command did not end within {timeout_seconds:g} s and was killed. Output until then:\n{output.text()}"
+        ) from None
+    finally:
+        _kill_group(process.pid)
+        # A process that left the group may still hold the pipe open: do not wait for it for ever.
+        await asyncio.wait([reading], timeout=_DRAIN_SECONDS)
+        reading.cancel()
+        await asyncio.shield(process.wait())
+    return f"{output.text()}\n[exit code {process.returncode}]".lstrip("\n")
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of child processes: the own one without variables that look like keys."""
+    return {name: value for name, value in os.environ.items() if not name.upper().endswith(_SECRET_ENDINGS)}
+
+
+class _Capped:
+    """Keeps the first and the last part of an output, whatever its size."""
+
+    def __init__(self) -> None:
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+
+    async def read(self, stream: asyncio.StreamReader) -> None:
+        while chunk := await stream.read(65_536):
+            room = _HALF - len(self._head)
+            self._head += chunk[:room] if room > 0 else b""
+            self._tail += chunk[max(room, 0) :]
+            if len(self._tail) > 2 * _HALF:
+                self._trim()
+
+    def _trim(self) -> None:
+        surplus = max(len(self._tail) - _HALF, 0)
+        del self._tail[:surplus]
+        self._dropped += surplus
+
+    def text(self) -> str:
+        self._trim()
+        head, tail = (bytes(part).decode("utf-8", "replace") for part in (self._head, self._tail))
+        return f"{head}\n[… {self._dropped} bytes left out …]\n{tail}" if self._dropped else head + tail
+
+
+def _kill_group(pid: int) -> None:
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    except PermissionError:
+        if sys.platform != "darwin":  # macOS says so for a group of zombies
+            raise

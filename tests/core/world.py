@@ -1,0 +1,273 @@
+"""A world for one turn without any I/O: a disk that survives, and a driver that performs commands as a shell would."""
+
+from collections.abc import Callable
+from itertools import count
+
+import msgspec
+from msgspec.structs import replace
+
+from stoic.core.commands import (
+    AskStatus,
+    CallResult,
+    Cancelled,
+    Command,
+    Commit,
+    Committed,
+    Ended,
+    Event,
+    Limits,
+    Next,
+    Replied,
+    Route,
+    Send,
+    Sleep,
+    Start,
+    Started,
+    Status,
+    ToolFacts,
+    Woke,
+)
+from stoic.core.history import EFFECTS, OPEN_STATES, History, changed_row
+from stoic.core.plan import Plan
+from stoic.core.replay import gate, messages
+from stoic.core.turn import turn
+from stoic.records import (
+    CallPart,
+    Draft,
+    ExceptionFact,
+    InboxEntry,
+    Message,
+    Operation,
+    Outcome,
+    Parked,
+    Part,
+    Report,
+    Row,
+    TextPart,
+    Usage,
+)
+
+ROUTE = Route(provider="openai-chat", api="chat", model="m")
+Reply = Callable[[Send], Report]
+
+
+def said(text: str, *, finish: str = "stop", usage: Usage | None = None) -> Report:
+    parts: list[Part] = [TextPart(text=text)] if text else []
+    return report(parts, finish, usage)
+
+
+def called(*calls: tuple[str, str], text: str = "") -> Report:
+    parts: list[Part] = [TextPart(text=text)] if text else []
+    return report(parts + [CallPart(name=name, arguments=arguments) for name, arguments in calls], "tool_calls")
+
+
+def report(parts: list[Part], finish: str | None, usage: Usage | None = None, *, ended: bool = True) -> Report:
+    return Report(
+        provider="openai-chat",
+        api="chat",
+        model="m",
+        status=200,
+        stream=True,
+        end="clean",
+        parts=parts,
+        finish=finish,
+        ended=ended,
+        usage=usage or Usage(input_tokens=10, output_tokens=2),
+    )
+
+
+def cut(*parts: Part) -> Report:
+    exception = ExceptionFact(type="httpx2.ReadError", message="connection reset", after_first_byte=True)
+    whole = report(list(parts), None, ended=False)
+    return replace(whole, end="cut", exception=exception)
+
+
+def http(status: int, code: str, message: str = "", headers: dict[str, str] | None = None) -> Report:
+    body = {"error": {"message": message, "type": code, "code": code, "param": None}}
+    return Report(
+        provider="openai-chat", api="chat", model="m", status=status, headers=headers or {}, body=body, parts=None
+    )
+
+
+def tool(name: str, effect: str = "write", **facts: object) -> ToolFacts:
+    return ToolFacts(name=name, effect=effect, check=lambda _: None, **facts)
+
+
+def plan(*tools: ToolFacts, **fields: object) -> Plan:
+    return Plan(route=ROUTE, fingerprint="f", tools={each.name: each for each in tools}, **fields)
+
+
+class World:
+    """What outlives a crash: rows, journal, inbox, and what the tools really did outside."""
+
+    def __init__(self, the_plan: Plan, reply: Reply) -> None:
+        self.plan = the_plan
+        self.reply = reply
+        self.rows: list[Row] = []
+        self.operations: dict[str, Operation] = {}
+        self.inbox: list[InboxEntry] = []
+        self.now_ms = 1_000_000
+        self.sends: list[tuple[Send, list[Message]]] = []
+        self.executed: list[str] = []
+        """Operation ids, once for each real execution with an effect or without."""
+        self.effects: list[str] = []
+        """Operation ids whose effect really happened."""
+        self.slept_ms: list[int] = []
+        self.statuses: dict[str, str] = {}
+        self.results: dict[str, CallResult] = {}
+        self._positions = count(1)
+
+    def put(self, kind: str, content: object = None) -> InboxEntry:
+        position = next(self._positions)
+        entry = InboxEntry(
+            id=f"e{position}", thread="t", kind=kind, content=content or {}, created_at=self.now_ms, position=position
+        )
+        self.inbox.append(entry)
+        return entry
+
+    def message(self, text: str = "go") -> None:
+        self.put("message", {"text": text})
+
+    def history(self) -> History:
+        history = History("t")
+        for row in self.rows:
+            history.fold(row)
+        for operation in self.operations.values():
+            if operation.state in OPEN_STATES:
+                history.fold_operation(operation)
+        return history
+
+    def view(self) -> list[Message]:
+        return messages(self.rows)
+
+    def commit(self, step: Commit) -> list[Row]:
+        rows = [self._stamp(draft, len(self.rows) + 1 + index) for index, draft in enumerate(step.rows)]
+        changes = {change.seq: change for change in step.views}
+        assert not any(row.accepted for row in self.rows if row.seq in changes), "an accepted row was changed"
+        self.rows = [changed_row(row, changes[row.seq]) if row.seq in changes else row for row in self.rows]
+        self.rows = [
+            replace(row, accepted=True) if row.visible and row.seq <= step.accept_upto else row for row in self.rows
+        ]
+        self.rows += rows
+        for operation in step.operations:
+            self.operations[operation.id] = operation
+        taken = set(step.inbox_taken)
+        assert taken <= {entry.id for entry in self.inbox}, "an entry was taken twice"
+        self.inbox = [entry for entry in self.inbox if entry.id not in taken]
+        return rows
+
+    def _stamp(self, draft: Draft, seq: int) -> Row:
+        fields = {name: getattr(draft, name) for name in Draft.__struct_fields__}
+        row = Row(id=f"r{seq}", thread="t", seq=seq, created_at=self.now_ms, **fields)
+        assert msgspec.json.decode(msgspec.json.encode(row), type=Row) == row, "a row must survive its storage"
+        return row
+
+    def outcomes(self) -> list[Outcome]:
+        return [msgspec.convert(row.content, Outcome) for row in self.rows if row.kind == "outcome"]
+
+
+class Life:
+    """One process: a living generator and the calls it runs; a crash is simply to stop using it."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.generator = turn(world.history(), world.plan, list(world.inbox), world.now_ms)
+        self.running: list[str] = []
+        self.ending: Outcome | Parked | None = None
+        self.finished = False
+        self.cancelling: str | None = None
+        self.command: Command | None = None
+        self._resume(None)
+
+    def _resume(self, event: Event | None) -> None:
+        try:
+            self.command = self.generator.send(event)  # pyright: ignore[reportArgumentType] - None starts it
+        except StopIteration as stopped:
+            self.command, self.finished, self.ending = None, True, stopped.value
+
+    def perform(self) -> Event:
+        """Do what the command asks for, without telling the generator."""
+        world, command = self.world, self.command
+        world.now_ms += 1
+        match command:
+            case Commit():
+                return Committed(rows=world.commit(command), now_ms=world.now_ms)
+            case Send():
+                if self.cancelling is not None:
+                    return self._cancelled()
+                view = world.view()
+                gate(view)
+                assert command.upto_seq == len(world.rows)
+                world.sends.append((command, view))
+                return Replied(report=world.reply(command), now_ms=world.now_ms)
+            case Start():
+                for planned in command.calls:
+                    self.running.append(planned.operation.id)
+                    self._execute(planned.operation)
+                return Started(now_ms=world.now_ms)
+            case Next():
+                if self.cancelling is not None:
+                    return self._cancelled()
+                done, self.running = self.running, []
+                return Ended(results=[self._result(operation) for operation in done], now_ms=world.now_ms)
+            case Sleep():
+                if self.cancelling is not None:
+                    return self._cancelled()
+                world.slept_ms.append(command.until_ms - world.now_ms)
+                world.now_ms = max(world.now_ms, command.until_ms)
+                return Woke(now_ms=world.now_ms)
+            case AskStatus():
+                return Status(answer=world.statuses.get(command.operation.id, "unknown"), now_ms=world.now_ms)
+            case None:
+                raise AssertionError("the turn has ended")
+
+    def _cancelled(self) -> Cancelled:
+        entries = [self.cancelling] if self.cancelling else []
+        return Cancelled(now_ms=self.world.now_ms, entries=entries)
+
+    def _execute(self, operation: Operation) -> None:
+        stored = self.world.operations[operation.id]
+        if operation.effect in EFFECTS:
+            assert stored.state == "running", "a call with an effect started before that was stored"
+            self.world.effects.append(operation.id)
+        self.world.executed.append(operation.id)
+
+    def _result(self, operation: str) -> CallResult:
+        return self.world.results.get(operation) or CallResult(
+            operation=operation, text=f"result of {operation}", state="returned"
+        )
+
+    def step(self) -> Command | None:
+        """Perform the command, tell the generator, and return the next one."""
+        self._resume(self.perform())
+        return self.command
+
+    def finish(self, limit: int = 500) -> Outcome | Parked | None:
+        for _ in range(limit):
+            if self.finished:
+                return self.ending
+            self.step()
+        raise AssertionError("the turn did not end")
+
+
+def run(world: World) -> Outcome | Parked | None:
+    return Life(world).finish()
+
+
+def scripted(*reports: Report) -> Reply:
+    """Replies by position in the turn, so that a resumed generator meets the same provider: one a send, in order of
+    rounds and attempts; the last one repeats."""
+    by_position: dict[tuple[int, int], Report] = {}
+    rest = list(reports)
+
+    def reply(send: Send) -> Report:
+        key = (send.round, send.attempt)
+        if key not in by_position:
+            by_position[key] = rest.pop(0) if len(rest) > 1 else rest[0]
+        return by_position[key]
+
+    return reply
+
+
+def allowed(**limits: object) -> dict[str, object]:
+    return {"limits": Limits(**limits)} if limits else {}
