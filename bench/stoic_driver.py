@@ -1,0 +1,55 @@
+"""Our driver for the harness: the embedded runtime over a SQLite log (synchronous=FULL), streaming always.
+
+--opt effect=read|write   what the one tool declares (default read; `write` is what an undeclared tool counts as)
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "harness"))
+from harness import SYSTEM, Driver, echo, main
+
+
+class Stoic(Driver):
+    name = "stoic"
+    apis = ("chat",)
+    imports = "import stoic; stoic.Agent; stoic.Runtime"
+
+    async def open(self):
+        from stoic import Agent, Runtime, tool
+        from stoic.settings import Secret, Settings
+
+        settings = Settings(
+            database=str(self.db / "stoic.db"), openai_base_url=self.base_url + "/v1", openai_api_key=Secret("sk-mock")
+        )
+        self.runtime = await Runtime(settings=settings).__aenter__()
+        self.agent = Agent(
+            "openai-chat:gpt-mock",
+            instructions=SYSTEM,
+            tools=[tool(effect=self.opts.get("effect", "read"))(echo)],
+            permissions={},
+            max_rounds=self.max_rounds,
+        )
+
+    async def turn(self, thread, text):
+        outcome = await self.runtime.thread(thread, self.agent).run(text)
+        if outcome.outcome != "completed":
+            raise RuntimeError(f"{outcome.outcome}: {outcome.message}")
+        return outcome.text
+
+    async def stream(self, thread, text):
+        async for event in self.runtime.thread(thread, self.agent).send(text):
+            if type(event).__name__ == "TextDelta":
+                yield event.text
+
+    async def recover(self, threads, texts):
+        import asyncio
+
+        await asyncio.gather(*(self.runtime.thread(thread, self.agent).resume() for thread in threads))
+
+    async def close(self):
+        await self.runtime.__aexit__(None, None, None)
+
+
+if __name__ == "__main__":
+    main(Stoic)

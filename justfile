@@ -1,0 +1,42 @@
+# What one does in this repository; `just` lists it.
+
+default:
+    @just --list --unsorted
+
+# Exactly what CI runs.
+check: format-check lint types imports test
+
+# Format and mend what can be mended.
+format:
+    ruff format
+    ruff check --fix
+
+format-check:
+    ruff format --check
+
+lint:
+    ruff check
+
+types:
+    pyright
+
+# The layers of ARCHITECTURE: imports point down, the core is pure.
+imports:
+    lint-imports --no-cache
+
+# All tests, on all cores, with branch coverage; the core must be covered whole.
+test *arguments:
+    pytest -n auto --cov --cov-report=term:skip-covered {{ arguments }}
+    coverage report --include='src/stoic/core/*' --fail-under=100 --format=total
+
+# Tests of one folder or file, without coverage.
+quick *arguments:
+    pytest -q {{ arguments }}
+
+# Renew the pinned versions that CI installs.
+pin:
+    uv pip compile pyproject.toml --group dev --universal --no-emit-index-url --no-header -o constraints.txt --upgrade
+
+# Run the benchmark beside its peers; see bench/README.md.
+bench *arguments:
+    python bench/run.py {{ arguments }}

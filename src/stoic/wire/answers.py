@@ -1,0 +1,159 @@
+"""One HTTP answer as it comes: decides whether it is a stream or a whole body, bounds it, and reports it."""
+
+from typing import Protocol
+
+import h11
+
+from stoic.ports import Request
+from stoic.records import ExceptionFact, Json, Report
+from stoic.wire.decoding import Decoder
+from stoic.wire.sse import SseParser
+from stoic.wire.text import read_json
+
+_SECRET_HEADERS = {"set-cookie", "authorization", "proxy-authorization"}
+_REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
+_SUCCESSES = range(200, 300)
+
+
+class AnswerTooLargeError(Exception):
+    """An answer, or one event of it, is larger than the limit."""
+
+
+class Limits(Protocol):
+    """The bounds of an answer, in bytes."""
+
+    @property
+    def error_body_limit_bytes(self) -> int:
+        """Of an answer that is no success, so much is kept."""
+        ...
+
+    @property
+    def answer_limit_bytes(self) -> int:
+        """The largest successful answer."""
+        ...
+
+    @property
+    def event_limit_bytes(self) -> int:
+        """The largest event of a stream."""
+        ...
+
+
+class Answer:
+    """What has come of one answer so far."""
+
+    def __init__(self, decoder: Decoder, limits: Limits) -> None:
+        """Begin before the first byte."""
+        self.enough = False
+        """Whether nothing more needs to be read: the kept part of an error body is full."""
+        self._decoder = decoder
+        self._limits = limits
+        self._status: int | None = None
+        self._headers: dict[str, str] = {}
+        self._parser: SseParser | None = None
+        self._undecided = False
+        self._body = bytearray()
+        self._size = 0
+        self._finished = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether an end of the protocol has come."""
+        return self._decoder.ended
+
+    def begin(self, response: h11.Response) -> None:
+        """Take the head of the answer."""
+        self._status = response.status_code
+        for raw_name, raw_value in response.headers:
+            name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+            if name not in _SECRET_HEADERS:
+                self._headers[name] = f"{self._headers[name]}, {value}" if name in self._headers else value
+        kind = self._headers.get("content-type", "")
+        if kind.startswith("text/event-stream"):
+            self._parser = SseParser(self._limits.event_limit_bytes)
+        # Some servers stream under another content type; the first bytes of a success tell.
+        self._undecided = self._parser is None and self._successful
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes of the body. Raises AnswerTooLargeError."""
+        self._size += len(data)
+        bounded = self._parser is not None or self._successful
+        if bounded and self._size > self._limits.answer_limit_bytes:
+            raise AnswerTooLargeError(f"the answer is larger than {self._limits.answer_limit_bytes} bytes")
+        if self._parser:
+            self._stream(self._parser, data)
+            return
+        self._body += data
+        if self._undecided:
+            self._decide()
+        elif not bounded and self._size > self._limits.error_body_limit_bytes:
+            del self._body[self._limits.error_body_limit_bytes :]
+            self.enough = True
+
+    def finish(self) -> None:
+        """Note that the body ended as HTTP says it should."""
+        self._finished = True
+        if self._parser:
+            for event in self._parser.finish():
+                self._decoder.event(event)
+        elif self._successful and self._body:
+            self._decoder.body(read_json(bytes(self._body)))
+
+    def report(self, request: Request, *, cut: bool, exception: ExceptionFact | None, now_ms: int) -> Report:
+        """Return the report.
+
+        Args:
+            request: What was asked.
+            cut: Whether the answer broke off.
+            exception: How, unless the answer was complete all the same.
+            now_ms: The time of its end, in epoch milliseconds.
+        """
+        decoded = self._decoder.result()
+        streamed = self._parser is not None
+        header_ids = (self._headers.get(name) for name in _REQUEST_ID_HEADERS)
+        return Report(
+            provider=request.provider,
+            api=request.api,
+            model=request.model,
+            status=self._status,
+            headers=self._headers,
+            body=None if streamed or self._status is None else self._kept_body(),
+            stream=streamed,
+            events=decoded.events,
+            end=("cut" if cut else "clean") if streamed else None,
+            exception=exception,
+            parts=decoded.parts,
+            finish=decoded.finish,
+            ended=decoded.ended,
+            end_unconfirmed=decoded.end_unconfirmed,
+            served_model=decoded.served_model,
+            request_id=next((value for value in header_ids if value), None) or decoded.request_id,
+            usage=decoded.usage,
+            received_at=now_ms,
+        )
+
+    @property
+    def _successful(self) -> bool:
+        return self._status in _SUCCESSES
+
+    def _kept_body(self) -> Json:
+        return read_json(bytes(self._body))
+
+    def _decide(self) -> None:
+        """Tell a stream from a whole body by its first bytes, once there are enough."""
+        begin = bytes(self._body[:64]).removeprefix(b"\xef\xbb\xbf").lstrip()
+        if not begin:
+            return
+        fields = (b"data:", b"event:", b":", b"id:", b"retry:")
+        if any(begin.startswith(field) for field in fields):
+            self._parser = SseParser(self._limits.event_limit_bytes)
+            received, self._body = bytes(self._body), bytearray()
+            self._undecided = False
+            self._stream(self._parser, received)
+        elif not any(field.startswith(begin) for field in fields):
+            self._undecided = False
+
+    def _stream(self, parser: SseParser, data: bytes) -> None:
+        for event in parser.feed(data):
+            self._decoder.event(event)
+        if parser.overflowed:
+            raise AnswerTooLargeError(f"one event is larger than {self._limits.event_limit_bytes} bytes")

@@ -1,0 +1,127 @@
+"""The bytes of Chat Completions requests."""
+
+import json
+from itertools import chain, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stoic.errors import UsageError
+from stoic.records import AssistantMessage, CallView, ThinkingPart, ToolMessage, ToolSchema, UserMessage
+from stoic.testing.chat_style import find_fault
+from stoic.wire import chat
+
+TOOL = ToolSchema(name="pay", description="Pay.", parameters={"type": "object", "properties": {"z": {}, "a": {}}})
+TEXT = st.text(st.characters(codec=None), max_size=20)
+CALLS = st.lists(st.builds(CallView, id=st.uuids().map(str), name=st.just("pay"), arguments=TEXT), max_size=3)
+
+
+@st.composite
+def rounds(draw):
+    """One input and what followed: calls with their results, or a text."""
+    calls = draw(CALLS)
+    results = [ToolMessage(call_id=call.id, name=call.name, text=draw(TEXT)) for call in calls]
+    return [UserMessage(text=draw(TEXT)), AssistantMessage(text=draw(TEXT), calls=calls), *results]
+
+
+@given(
+    conversation=st.lists(rounds(), min_size=1, max_size=4).map(lambda groups: [*chain.from_iterable(groups)]),
+    system=TEXT,
+)
+def test_each_request_begins_with_the_bytes_of_the_one_before(conversation, system):
+    opened = chat.head("m", system, [TOOL], {"temperature": 0})
+    fragments = [chat.fragment(message) for message in conversation]
+    bodies = [chat.render(opened, fragments[:count]) for count in range(1, len(fragments) + 1)]
+    for before, after in pairwise(bodies):
+        assert before.endswith(chat.TAIL)
+        assert after.startswith(before.removesuffix(chat.TAIL) + b",")
+    assert find_fault(json.loads(bodies[-1])) is None
+
+
+def test_head_has_a_fixed_order_and_messages_last():
+    opened = chat.head("m", "be brief", [TOOL], {"temperature": 0.5, "max_tokens": 10})
+    assert opened == (
+        b'{"model":"m","max_tokens":10,"temperature":0.5,"stream":true,"stream_options":{"include_usage":true},'
+        b'"tools":[{"type":"function","function":{"name":"pay","description":"Pay.",'
+        b'"parameters":{"type":"object","properties":{"z":{},"a":{}}}}}],'
+        b'"messages":[{"role":"system","content":"be brief"},'
+    )
+    assert opened == chat.head("m", "be brief", [TOOL], {"max_tokens": 10, "temperature": 0.5})
+
+
+def test_without_system_prompt_and_tools_neither_key_nor_message_is_sent():
+    body = chat.render(chat.head("m", " ", [], {}), [chat.fragment(UserMessage(text="hi"))])
+    assert json.loads(body) == {
+        "model": "m",
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "messages": [{"role": "user", "content": "hi"}],
+    }
+
+
+@pytest.mark.parametrize("name", ["stream", "messages", "n"])
+def test_parameter_the_runtime_sets_itself_is_a_usage_error(name):
+    with pytest.raises(UsageError, match=f"'{name}' is set by the runtime itself"):
+        chat.head("m", "", [], {name: 1})
+
+
+def call(arguments):
+    return CallView(id="c1", name="pay", arguments=arguments)
+
+
+MESSAGES = [
+    (UserMessage(text=""), {"role": "user", "content": "(empty)"}),
+    (UserMessage(text="a\udce9b"), {"role": "user", "content": "a\ufffdb"}),
+    (AssistantMessage(text="x"), {"role": "assistant", "content": "x"}),
+    (AssistantMessage(text="  "), {"role": "assistant", "content": "(empty)"}),
+    (AssistantMessage(text="x", thinking=[ThinkingPart(text="hm")]), {"role": "assistant", "content": "x"}),
+    (ToolMessage(call_id="c1", name="pay", text="\n"), {"role": "tool", "tool_call_id": "c1", "content": "(empty)"}),
+    (ToolMessage(call_id="c1", name="p", text="n", error=True), {"role": "tool", "tool_call_id": "c1", "content": "n"}),
+]
+
+
+@pytest.mark.parametrize(("message", "expected"), MESSAGES)
+def test_message_is_rendered_as_servers_accept_it(message, expected):
+    assert json.loads(chat.fragment(message)) == expected
+
+
+ARGUMENTS = [
+    ('{"a": 1}', '{"a": 1}'),
+    ("", "{}"),
+    ("  ", "{}"),
+    ('{"a": 1', '{"unreadable_arguments":"{\\"a\\": 1"}'),
+    ("[1]", '{"unreadable_arguments":"[1]"}'),
+    ("\ud83d", '{"unreadable_arguments":"\ufffd"}'),
+]
+
+
+@pytest.mark.parametrize(("written", "sent"), ARGUMENTS)
+def test_arguments_are_always_the_text_of_an_object(written, sent):
+    message = json.loads(chat.fragment(AssistantMessage(calls=[call(written)])))
+    assert message["content"] is None
+    assert message["tool_calls"] == [{"id": "c1", "type": "function", "function": {"name": "pay", "arguments": sent}}]
+
+
+@given(st.text())
+def test_mapped_call_ids_have_nine_characters_and_pairs_stay_pairs(call_id):
+    view = CallView(id=call_id, name="pay", arguments="{}")
+    asked = json.loads(chat.fragment(AssistantMessage(calls=[view]), chat.nine_characters))
+    told = json.loads(chat.fragment(ToolMessage(call_id=call_id, name="pay", text="x"), chat.nine_characters))
+    mapped = asked["tool_calls"][0]["id"]
+    assert mapped == told["tool_call_id"]
+    assert len(mapped) == 9
+    assert mapped.isascii()
+    assert mapped.isalnum()
+
+
+@pytest.mark.parametrize(
+    "base", ["http://h/v1", "http://h/v1/", "http://h/v1/chat/completions", "http://h/v1/chat/completions/"]
+)
+def test_endpoint_is_found_from_any_form_of_base_url(base):
+    assert chat.endpoint(base) == "http://h/v1/chat/completions"
+
+
+def test_server_without_keys_gets_no_authorisation_header():
+    assert chat.auth_headers(None) == {}
+    assert chat.auth_headers("k") == {"authorization": "Bearer k"}
