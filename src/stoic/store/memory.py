@@ -1,0 +1,263 @@
+"""The log in memory, with the same rules as on disk: no threads, no clock, the same answers every time."""
+
+import weakref
+from typing import TypeVar
+
+import msgspec
+from msgspec import structs
+
+from stoic.errors import RejectedStepError, StoreError
+from stoic.ports import HeldLeaseError, Loaded
+from stoic.records import InboxEntry, Lease, Operation, Owner, Record, Row, Step, ThreadRecord
+from stoic.store import rules
+from stoic.store.changes import ChangeFeed, ChangeListener
+from stoic.store.encoding import to_json
+from stoic.store.owners import OWNER_TIMEOUT_MS, IsAlive, heartbeat_only, is_dead
+
+Copied = TypeVar("Copied", bound=Record)
+
+
+class MemoryThread:
+    """One thread of the database."""
+
+    def __init__(self, record: ThreadRecord) -> None:
+        self.record = record
+        self.state = rules.ThreadState()
+        self.rows: list[Row] = []
+        """The row of seq n stands at n - 1."""
+
+    def facts(self, seq: int) -> rules.RowFacts | None:
+        """Return what the rules need of a row; None: there is none of that seq."""
+        return rules.facts_of(self.rows[seq - 1]) if 0 < seq <= len(self.rows) else None
+
+    def as_it_stands(self) -> ThreadRecord:
+        """Return the record with the thread's present state."""
+        state = self.state
+        return structs.replace(self.record, last_seq=state.last_seq, epoch=state.epoch, owner=state.owner)
+
+
+class MemoryDatabase:
+    """What several stores share: the counterpart of a database file. Nothing in it is shared with its callers."""
+
+    def __init__(self) -> None:
+        self.threads: dict[str, MemoryThread] = {}
+        self.owners: dict[str, Owner] = {}
+        self.operations: dict[str, Operation] = {}
+        """In order of their first appearance."""
+        self.entries: dict[str, InboxEntry] = {}
+        """Every entry ever put, in order of arrival."""
+        self.waiting: dict[str, dict[str, InboxEntry]] = {}
+        """Per thread, those not yet taken."""
+        self.row_ids: set[str] = set()
+        self.feed = ChangeFeed()
+
+
+class MemoryStore:
+    """Implements the Store port on a MemoryDatabase; several stores on one database are like several processes."""
+
+    def __init__(
+        self,
+        shared: MemoryDatabase | None = None,
+        *,
+        is_alive: IsAlive = heartbeat_only,
+        owner_timeout_ms: int = OWNER_TIMEOUT_MS,
+    ) -> None:
+        """Connect to a database; without one, to a new one of its own.
+
+        Args:
+            shared: The database.
+            is_alive: Tells whether an owner's process lives.
+            owner_timeout_ms: After this long without heartbeat an owner that cannot be seen from here is dead.
+        """
+        self._shared = MemoryDatabase() if shared is None else shared
+        self._is_alive = is_alive
+        self._owner_timeout_ms = owner_timeout_ms
+        self._is_open = False
+        self._listeners: weakref.WeakSet[ChangeListener] = weakref.WeakSet()
+
+    async def open(self) -> None:
+        """Open; there is nothing to migrate."""
+        self._is_open = True
+
+    async def close(self) -> None:
+        """Close this store; the database lives on. Closing twice is harmless."""
+        self._is_open = False
+        for listener in self._listeners:
+            listener.end()
+
+    async def register(self, owner: Owner) -> None:
+        """Make an owner known, or renew its heartbeat. Raises StoreError if its id is another process's."""
+        database = self._database()
+        known = database.owners.get(owner.id, owner)
+        heartbeat_at = max(known.heartbeat_at, owner.heartbeat_at)
+        renewed = structs.replace(owner, heartbeat_at=heartbeat_at)
+        if structs.replace(known, heartbeat_at=heartbeat_at) != renewed:
+            raise rules.other_process(owner.id)
+        database.owners[owner.id] = renewed
+        database.feed.announce()
+
+    async def create_thread(self, thread: ThreadRecord) -> ThreadRecord:
+        """Create the thread if it is new; return it as it stands."""
+        database = self._database()
+        if thread.id not in database.threads:
+            database.threads[thread.id] = MemoryThread(_copy(thread, f"the meta of thread {thread.id}"))
+            database.feed.announce()
+        return _copy(database.threads[thread.id].as_it_stands(), thread.id)
+
+    async def threads(self, *, limit: int = 100, prefix: str = "") -> list[ThreadRecord]:
+        """Return threads whose id begins with the prefix, the newest first."""
+        found = [thread.as_it_stands() for thread in self._database().threads.values()]
+        found = [record for record in found if record.id.startswith(prefix)]
+        found.sort(key=lambda record: (record.created_at, record.id), reverse=True)
+        return _copies(found[:limit], ThreadRecord)
+
+    async def put(self, entry: InboxEntry) -> InboxEntry:
+        """Insert an inbox entry, once however often it is put. Raises StoreError."""
+        return _copy(self._put(entry), entry.id)
+
+    async def acquire(self, thread: str, owner: str, now_ms: int, *, enter: InboxEntry | None = None) -> Lease:
+        """Take the thread's lease with a new epoch. Raises HeldLeaseError (`enter` is stored), StoreError."""
+        database, found = self._database(), self._thread(thread)
+        if owner not in database.owners:
+            raise rules.unknown_owner(owner)
+        if enter is not None:
+            rules.check_entry(thread, enter)
+            self._put(enter)
+        if found.state.owner is not None:
+            holder = database.owners[found.state.owner]
+            if holder.id == owner or not is_dead(holder, now_ms, self._is_alive, self._owner_timeout_ms):
+                raise HeldLeaseError(holder)
+        # Taking a lease is a sign of life: else an owner that was idle for long could lose it before its next heartbeat.
+        taker = database.owners[owner]
+        database.owners[owner] = structs.replace(taker, heartbeat_at=max(taker.heartbeat_at, now_ms))
+        found.state = structs.replace(found.state, epoch=found.state.epoch + 1, owner=owner)
+        database.feed.announce()
+        return Lease(thread=thread, owner=owner, epoch=found.state.epoch, last_seq=found.state.last_seq)
+
+    async def release(self, lease: Lease) -> None:
+        """Give the lease back if it is still this holder's; otherwise do nothing."""
+        found = self._database().threads.get(lease.thread)
+        if found and found.state.epoch == lease.epoch and found.state.owner == lease.owner:
+            found.state = structs.replace(found.state, owner=None)
+            self._shared.feed.announce()
+
+    async def load(self, thread: str, *, after_seq: int = 0) -> Loaded:
+        """Read a consistent snapshot. Raises StoreError if there is no such thread."""
+        found = self._thread(thread)
+        return Loaded(
+            thread=_copy(found.as_it_stands(), thread),
+            rows=_copies(found.rows[max(after_seq, 0) :], Row),
+            operations=[
+                operation
+                for operation in self._shared.operations.values()
+                if operation.thread == thread and operation.state in rules.OPEN_STATES
+            ],
+            inbox=await self.inbox(thread),
+        )
+
+    async def append(self, lease: Lease, step: Step) -> None:
+        """Store one step whole. Raises StaleWriterError, RejectedStepError, StoreError."""
+        copy = _copy(step, f"a row of thread {lease.thread}")
+        found = self._thread(lease.thread)
+        after = rules.advance(found.state, lease, copy, found.facts)
+        self._check_tables(lease.thread, copy)
+        self._store(found, copy)
+        found.state = after
+        self._shared.feed.announce()
+
+    async def operations(self, thread: str | None = None, *, states: tuple[str, ...] = ()) -> list[Operation]:
+        """Return journal entries, the newest first."""
+        return [
+            operation
+            for operation in reversed(self._database().operations.values())
+            if thread in (None, operation.thread) and (not states or operation.state in states)
+        ]
+
+    async def inbox(self, thread: str) -> list[InboxEntry]:
+        """Return the entries not yet taken, in order of arrival."""
+        return _copies(list(self._database().waiting.get(thread, {}).values()), InboxEntry)
+
+    async def cancel_requests(self, owner: str) -> list[InboxEntry]:
+        """Return the `cancel` entries not yet taken of threads whose lease the owner holds."""
+        database = self._database()
+        found = [
+            entry
+            for thread, entries in database.waiting.items()
+            if database.threads[thread].state.owner == owner
+            for entry in entries.values()
+            if entry.kind == "cancel"
+        ]
+        return _copies(sorted(found, key=lambda entry: entry.position), InboxEntry)
+
+    def changes(self) -> ChangeListener:
+        """Yield whenever anybody may have written since this call; ends when the store is closed."""
+        listener = self._database().feed.listen()
+        self._listeners.add(listener)
+        return listener
+
+    def _database(self) -> MemoryDatabase:
+        if not self._is_open:
+            raise StoreError("the store is not open")
+        return self._shared
+
+    def _thread(self, thread: str) -> MemoryThread:
+        found = self._database().threads.get(thread)
+        if found is None:
+            raise rules.no_such_thread(thread)
+        return found
+
+    def _put(self, entry: InboxEntry) -> InboxEntry:
+        self._thread(entry.thread)
+        database = self._shared
+        copy = _copy(structs.replace(entry, position=len(database.entries) + 1), f"inbox entry {entry.id}")
+        known = database.entries.setdefault(entry.id, copy)
+        if known is copy:
+            database.waiting.setdefault(entry.thread, {})[entry.id] = copy
+            database.feed.announce()
+        elif not rules.is_same_entry(known, copy):
+            raise rules.entry_conflict(entry.id)
+        return known
+
+    def _check_tables(self, thread: str, step: Step) -> None:
+        """Check what the rules leave to the tables, before anything is stored."""
+        database = self._shared
+        ids = [row.id for row in step.rows]
+        if len(set(ids)) < len(ids) or not database.row_ids.isdisjoint(ids):
+            raise RejectedStepError(f"thread {thread}: a row of the step cannot be stored: its id is in use")
+        for operation in step.operations:
+            if database.operations.get(operation.id, operation).thread != thread:
+                raise rules.foreign_operation(thread, operation.id)
+        waiting = database.waiting.get(thread, {})
+        for entry in step.inbox_taken:
+            if entry not in waiting:
+                raise rules.entry_not_waiting(thread, entry)
+
+    def _store(self, thread: MemoryThread, step: Step) -> None:
+        """Carry out a checked step."""
+        database, rows = self._shared, thread.rows
+        rows.extend(step.rows)
+        database.row_ids.update(row.id for row in step.rows)
+        for change in step.views:
+            row = rows[change.seq - 1]
+            rows[change.seq - 1] = structs.replace(row, view=change.view, quarantine=change.quarantine)
+        for index in range(thread.state.accepted_upto, step.accept_upto):
+            row = rows[index]
+            if row.visible and not row.accepted and row.quarantine != "excluded":
+                rows[index] = structs.replace(row, accepted=True)
+        for operation in step.operations:
+            database.operations[operation.id] = operation
+        for entry in step.inbox_taken:
+            del database.waiting[thread.record.id][entry]
+
+
+def _copy(record: Copied, what: str) -> Copied:
+    """Return the record as JSON would bring it back. Raises StoreError if it holds what JSON cannot hold."""
+    text = to_json(record, what)
+    try:
+        return msgspec.json.decode(text, type=type(record))
+    except msgspec.ValidationError as error:
+        raise StoreError(f"{what} has a field of the wrong type: {error}; nothing was stored") from error
+
+
+def _copies(records: list[Copied], kind: type[Copied]) -> list[Copied]:
+    return [msgspec.json.decode(text, type=kind) for text in map(msgspec.json.encode, records)]

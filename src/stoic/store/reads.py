@@ -1,0 +1,79 @@
+"""What the SQLite store reads; each function sees one consistent state of the database."""
+
+from stoic.ports import Loaded
+from stoic.records import InboxEntry, Operation, ThreadRecord
+from stoic.store import rules
+from stoic.store.connection import Connection
+from stoic.store.encoding import (
+    INBOX_COLUMNS,
+    OPERATION_COLUMNS,
+    ROW_COLUMNS,
+    THREAD_COLUMNS,
+    entry_from,
+    operation_from,
+    rows_from,
+    thread_from,
+)
+
+# The column names are constants of this package, never anybody's input.
+_THREAD = f"SELECT {THREAD_COLUMNS} FROM threads WHERE id = ?"  # noqa: S608
+_THREADS = f"SELECT {THREAD_COLUMNS} FROM threads WHERE substr(id, 1, ?) = ? ORDER BY created_at DESC, id DESC LIMIT ?"  # noqa: S608
+_ROWS = f"SELECT {ROW_COLUMNS} FROM rows WHERE thread = ? AND seq > ? ORDER BY seq"  # noqa: S608
+_INBOX = f"SELECT {INBOX_COLUMNS} FROM inbox WHERE thread = ? AND taken = 0 ORDER BY position"  # noqa: S608
+_CANCELS = f"""
+SELECT {INBOX_COLUMNS} FROM inbox
+WHERE taken = 0 AND kind = 'cancel' AND EXISTS (SELECT 1 FROM threads WHERE id = inbox.thread AND owner = ?)
+ORDER BY position
+"""  # noqa: S608
+_OPERATIONS = f"SELECT {OPERATION_COLUMNS} FROM operations"  # noqa: S608
+_OPEN = f"{_OPERATIONS} WHERE thread = ? AND state IN {rules.OPEN_STATES} ORDER BY position"
+
+
+def thread(connection: Connection, thread_id: str) -> ThreadRecord:
+    """Return one thread. Raises StoreError if there is none of that id."""
+    values = connection.execute(_THREAD, (thread_id,)).fetchone()
+    if values is None:
+        raise rules.no_such_thread(thread_id)
+    return thread_from(values)
+
+
+def threads(connection: Connection, *, limit: int, prefix: str) -> list[ThreadRecord]:
+    """Return threads by prefix of their id, the newest first."""
+    found = connection.execute(_THREADS, (len(prefix), prefix, limit))
+    return [thread_from(values) for values in found]
+
+
+def load(connection: Connection, thread_id: str, after_seq: int) -> Loaded:
+    """Read a thread as of one moment. Raises StoreError if there is none of that id."""
+    connection.execute("BEGIN")
+    try:
+        record = thread(connection, thread_id)
+        values = connection.execute(_ROWS, (thread_id, after_seq)).fetchall()
+        open_operations = [operation_from(found) for found in connection.execute(_OPEN, (thread_id,))]
+        entries = inbox(connection, thread_id)
+    finally:
+        connection.execute("COMMIT")
+    return Loaded(thread=record, rows=rows_from(values), operations=open_operations, inbox=entries)
+
+
+def inbox(connection: Connection, thread_id: str) -> list[InboxEntry]:
+    """Return the entries that wait, in order of arrival."""
+    return [entry_from(values) for values in connection.execute(_INBOX, (thread_id,))]
+
+
+def cancel_requests(connection: Connection, owner: str) -> list[InboxEntry]:
+    """Return the waiting cancels of the threads whose lease the owner holds, in order of arrival."""
+    return [entry_from(values) for values in connection.execute(_CANCELS, (owner,))]
+
+
+def operations(connection: Connection, thread_id: str | None, states: tuple[str, ...]) -> list[Operation]:
+    """Return journal entries, the newest first."""
+    conditions: list[str] = []
+    if thread_id is not None:
+        conditions.append("thread = ?")
+    if states:
+        conditions.append(f"state IN ({','.join('?' * len(states))})")
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    bindings = (*(() if thread_id is None else (thread_id,)), *states)
+    found = connection.execute(f"{_OPERATIONS}{where} ORDER BY position DESC", bindings)
+    return [operation_from(values) for values in found]

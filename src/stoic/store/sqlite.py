@@ -1,0 +1,212 @@
+"""The log in one SQLite file, for any number of processes of one machine."""
+
+import asyncio
+import functools
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from stoic.errors import StoreError
+from stoic.ports import HeldLeaseError, Loaded
+from stoic.records import InboxEntry, Lease, Operation, Owner, Step, ThreadRecord
+from stoic.store import reads, writes
+from stoic.store.changes import ChangeFeed, ChangeListener
+from stoic.store.connection import Connection
+from stoic.store.encoding import row_values
+from stoic.store.opening import BUSY_TIMEOUT_MS, connect, connect_reader, create_file, migrate
+from stoic.store.owners import OWNER_TIMEOUT_MS, IsAlive, process_is_alive
+from stoic.store.sqlite_errors import store_error
+from stoic.store.writer import Writer
+
+Result = TypeVar("Result")
+
+_READERS = 2
+
+
+class SqliteStore:
+    """Implements the Store port. Writes go through one thread, reads through a few; none blocks the event loop.
+
+    Cancelling a caller takes nothing back: what was submitted is stored whole or not at all.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        is_alive: IsAlive = process_is_alive,
+        owner_timeout_ms: int = OWNER_TIMEOUT_MS,
+        busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+    ) -> None:
+        """Name the file; `open` opens it.
+
+        Args:
+            path: The database file; created if missing, with its folder.
+            is_alive: Tells whether an owner's process lives.
+            owner_timeout_ms: After this long without heartbeat an owner that cannot be seen from here is dead.
+            busy_timeout_ms: How long to wait for another process's transaction.
+        """
+        self._path = Path(path).absolute()
+        self._take_over = writes.TakeOver(is_alive=is_alive, timeout_ms=owner_timeout_ms)
+        self._busy_timeout_ms = busy_timeout_ms
+        self._opening = asyncio.Lock()
+        self._open: _OpenFile | None = None
+
+    async def open(self) -> None:
+        """Open and migrate. Raises SchemaTooNewError, StoreError."""
+        async with self._opening:
+            if self._open is None:
+                self._open = await asyncio.to_thread(_OpenFile.open, self._path, self._busy_timeout_ms)
+
+    async def close(self) -> None:
+        """Finish what was accepted for writing, then close; closing twice is harmless."""
+        opened, self._open = self._open, None
+        if opened is not None:
+            await asyncio.to_thread(opened.close)
+
+    async def register(self, owner: Owner) -> None:
+        """Make an owner known, or renew its heartbeat. Raises StoreError if its id is another process's."""
+        await self._write(lambda connection: writes.register(connection, owner))
+
+    async def create_thread(self, thread: ThreadRecord) -> ThreadRecord:
+        """Create the thread if it is new; return it as it stands."""
+        return await self._write(lambda connection: writes.create_thread(connection, thread))
+
+    async def threads(self, *, limit: int = 100, prefix: str = "") -> list[ThreadRecord]:
+        """Return threads whose id begins with the prefix, the newest first."""
+        return await self._read(lambda connection: reads.threads(connection, limit=limit, prefix=prefix))
+
+    async def put(self, entry: InboxEntry) -> InboxEntry:
+        """Insert an inbox entry, once however often it is put. Raises StoreError."""
+        return await self._write(lambda connection: writes.put(connection, entry))
+
+    async def acquire(self, thread: str, owner: str, now_ms: int, *, enter: InboxEntry | None = None) -> Lease:
+        """Take the thread's lease with a new epoch. Raises HeldLeaseError (`enter` is stored), StoreError."""
+        rule = self._take_over
+        taken = await self._write(
+            lambda connection: writes.acquire(connection, thread, owner, now_ms, entry=enter, rule=rule)
+        )
+        if isinstance(taken, Owner):
+            raise HeldLeaseError(taken)
+        return taken
+
+    async def release(self, lease: Lease) -> None:
+        """Give the lease back if it is still this holder's; otherwise do nothing."""
+        await self._write(lambda connection: writes.release(connection, lease))
+
+    async def load(self, thread: str, *, after_seq: int = 0) -> Loaded:
+        """Read a consistent snapshot. Raises StoreError if there is no such thread."""
+        return await self._read(lambda connection: reads.load(connection, thread, after_seq))
+
+    async def append(self, lease: Lease, step: Step) -> None:
+        """Store one step whole. Raises StaleWriterError, RejectedStepError, StoreError."""
+        rows = [row_values(row) for row in step.rows]
+        await self._write(lambda connection: writes.append(connection, lease, step, rows))
+
+    async def operations(self, thread: str | None = None, *, states: tuple[str, ...] = ()) -> list[Operation]:
+        """Return journal entries, the newest first."""
+        return await self._read(lambda connection: reads.operations(connection, thread, states))
+
+    async def inbox(self, thread: str) -> list[InboxEntry]:
+        """Return the entries not yet taken, in order of arrival."""
+        return await self._read(lambda connection: reads.inbox(connection, thread))
+
+    async def cancel_requests(self, owner: str) -> list[InboxEntry]:
+        """Return the `cancel` entries not yet taken of threads whose lease the owner holds."""
+        return await self._read(lambda connection: reads.cancel_requests(connection, owner))
+
+    def changes(self) -> ChangeListener:
+        """Yield whenever anybody may have written since this call; ends when the store is closed."""
+        return self._opened().feed.listen()
+
+    async def _write(self, work: Callable[[Connection], Result]) -> Result:
+        return await self._opened().writer.submit(work)
+
+    async def _read(self, work: Callable[[Connection], Result]) -> Result:
+        opened = self._opened()
+        return await asyncio.get_running_loop().run_in_executor(opened.readers, opened.read, work)
+
+    def _opened(self) -> "_OpenFile":
+        if self._open is None:
+            raise StoreError(f"{self._path}: the store is not open")
+        return self._open
+
+
+class _OpenFile:
+    """The connections and threads of one open database."""
+
+    def __init__(self, path: Path, connection: Connection, busy_timeout_ms: int) -> None:
+        self._path = path
+        self._busy_timeout_ms = busy_timeout_ms
+        self._idle: queue.SimpleQueue[Connection] = queue.SimpleQueue()
+        self._watch = connect_reader(path, busy_timeout_ms=0)
+        self._watch_lock = threading.Lock()
+        self._last_version = 0
+        self._is_closed = False
+        self.readers = ThreadPoolExecutor(_READERS, thread_name_prefix=f"stoic-reader {path}")
+        self.feed = ChangeFeed(self._data_version)
+        self.writer = Writer(
+            connection,
+            path=str(path),
+            store_error=functools.partial(store_error, str(path)),
+            on_commit=self.feed.announce,
+        )
+        self.writer.start()
+
+    @classmethod
+    def open(cls, path: Path, busy_timeout_ms: int) -> "_OpenFile":
+        """Open the file, migrated. Raises StoreError."""
+        create_file(path)
+        try:
+            connection = connect(path, busy_timeout_ms=busy_timeout_ms)
+            try:
+                migrate(connection, path)
+                return cls(path, connection, busy_timeout_ms)
+            except (apsw.Error, StoreError):
+                connection.close()
+                raise
+        except apsw.Error as error:
+            raise store_error(str(path), error) from error
+
+    def close(self) -> None:
+        """End the threads, the writer last written first; then close every connection."""
+        self.feed.close()
+        self.writer.close()
+        self.readers.shutdown()
+        with self._watch_lock:
+            self._is_closed = True
+            self._watch.close()
+        while not self._idle.empty():
+            self._idle.get().close()
+
+    def read(self, work: Callable[[Connection], Result]) -> Result:
+        """Run the work on a reading connection of its own. Raises StoreError."""
+        try:
+            connection = self._connection()
+            try:
+                return work(connection)
+            finally:
+                self._idle.put(connection)
+        except apsw.Error as error:
+            raise store_error(str(self._path), error) from error
+
+    def _connection(self) -> Connection:
+        try:
+            return self._idle.get_nowait()
+        except queue.Empty:
+            return connect_reader(self._path, busy_timeout_ms=self._busy_timeout_ms)
+
+    def _data_version(self) -> int:
+        """Ask whether another connection wrote: a few microseconds in memory, never a wait."""
+        with self._watch_lock:
+            if self._is_closed:
+                return self._last_version
+            try:
+                self._last_version = self._watch.pragma("data_version")
+            except apsw.BusyError:
+                self._last_version -= 1  # somebody is at work on the file: it may have changed
+            return self._last_version
