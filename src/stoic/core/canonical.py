@@ -1,5 +1,7 @@
 """Writes tool arguments in one canonical form, so that equal calls give equal text whatever their spelling."""
 
+from typing import cast
+
 import msgspec
 
 from stoic.records import Json
@@ -26,16 +28,9 @@ def canonical(arguments: Json) -> str:
 def _plain(value: Json, depth: int) -> Json:
     if isinstance(value, float):
         return int(value) if abs(value) < _EXACT and value.is_integer() else value
-    if depth == 0 or not isinstance(value, dict | list | tuple):
-        return value
-    # Plain loops, not comprehensions: on Python 3.11 each comprehension would be a second frame per level.
-    if isinstance(value, dict):
-        members: dict[str, Json] = {}
-        for key, member in value.items():  # pyright: ignore[reportUnknownVariableType]  # JSON is typed Any
-            if member is not None:
-                members[str(key)] = _plain(member, depth - 1)  # pyright: ignore[reportUnknownArgumentType]
-        return members
-    items: list[Json] = []
-    for item in value:  # pyright: ignore[reportUnknownVariableType]  # likewise
-        items.append(_plain(item, depth - 1))  # noqa: PERF401  # see above
-    return items
+    if depth and isinstance(value, dict):
+        members = cast("dict[str, Json]", value)
+        return {key: _plain(member, depth - 1) for key, member in members.items() if member is not None}
+    if depth and isinstance(value, list | tuple):
+        return [_plain(item, depth - 1) for item in cast("list[Json]", value)]
+    return value

@@ -1,0 +1,171 @@
+"""A recorded run as `stoic scan` sees it: calls, texts and events in order; and the reader of our own trace format."""
+
+from typing import Any, cast, get_args
+
+import msgspec
+
+from stoic.core.loops import Call, Effect, Event
+from stoic.errors import UsageError
+from stoic.records import Json, Record
+
+Item = dict[str, Any]
+"""A JSON object."""
+
+_EVENTS: tuple[str, ...] = get_args(Event)
+_EFFECTS: tuple[str, ...] = get_args(Effect)
+
+
+class Entry(Record, frozen=True):
+    """One call, text or event of a trace."""
+
+    position: int
+    """What a report calls it: its place in a trace of our own, else the number of the call (or of the text)."""
+    call: Call | None = None
+    result: Json = None
+    answered: bool = False
+    """Whether the call ran and its result is known."""
+    failed: bool = False
+    text: str | None = None
+    event: Event | None = None
+
+
+class Trace(Record, frozen=True):
+    """One recorded run."""
+
+    id: str
+    entries: list[Entry]
+
+
+class TraceBuilder:
+    """Collects the entries of a foreign format; results find their calls by id, wherever they stand."""
+
+    def __init__(self, identity: str) -> None:
+        self._identity = identity
+        self._entries: list[Entry] = []
+        self._open: dict[str, int] = {}
+        self._calls = 0
+        self._texts = 0
+
+    def call(self, call_id: str, tool: str, arguments: Json, *, batch: int = 0) -> None:
+        """Note a call; `arguments` may be JSON as text."""
+        self._calls += 1
+        self._open[call_id] = len(self._entries)
+        self._entries.append(
+            Entry(position=self._calls, call=Call(tool=tool, arguments=parsed(arguments), batch=batch))
+        )
+
+    def result(self, call_id: str, result: Json, *, failed: bool | None = None, known: bool = True) -> None:
+        """Note a call's result; `failed` None: told from the result itself. A result without its call is left out."""
+        place = self._open.pop(call_id, None)
+        if place is None:
+            return
+        entry = self._entries[place]
+        call = cast("Call", entry.call)
+        self._entries[place] = msgspec.structs.replace(
+            entry,
+            call=msgspec.structs.replace(call, known=known),
+            result=result,
+            answered=True,
+            failed=tells_failure(result) if failed is None else failed,
+        )
+
+    def text(self, text: str) -> None:
+        """Note a text of the assistant; blank ones are none."""
+        if text.strip():
+            self._texts += 1
+            self._entries.append(Entry(position=self._texts, text=text))
+
+    def event(self, event: Event) -> None:
+        """Note an event."""
+        self._entries.append(Entry(position=self._calls, event=event))
+
+    def trace(self) -> Trace:
+        """Return what was collected."""
+        return Trace(id=self._identity, entries=self._entries)
+
+
+def parsed(value: Json) -> Json:
+    """Parse JSON that stands as text in a record; anything else, and text that is no JSON, stays as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return value
+
+
+def tells_failure(result: Json) -> bool:
+    """Tell from a result alone whether the call failed: an error field, or an exit code that is not zero."""
+    if isinstance(result, str):
+        first = result[:64].lower()
+        if first.startswith(("exit code: ", "<returncode>")):
+            return not first.removeprefix("exit code: ").removeprefix("<returncode>").startswith("0")
+        return isinstance(value := parsed(result), dict) and tells_failure(value)
+    if not isinstance(result, dict):
+        return False
+    item = cast("Item", result)
+    codes = [item.get(key) for key in ("exit_code", "exitCode", "returncode", "return_code")]
+    return bool(item.get("error") or item.get("is_error")) or any(isinstance(code, int) and code > 0 for code in codes)
+
+
+def read_case(case: Json, where: str, fallback: str) -> Trace:
+    """Read a trace of our own format: `id`, `calls`, and `tools` with their policies.
+
+    Raises:
+        UsageError: Something in it has the wrong shape; the message begins with `where`.
+    """
+    if not isinstance(case, dict) or not isinstance(case.get("calls"), list):  # pyright: ignore[reportUnknownMemberType]
+        raise UsageError(f"{where}: a trace needs a list `calls`")
+    item = cast("Item", case)
+    tools: Json = item.get("tools") or {}
+    if not isinstance(tools, dict):
+        raise UsageError(f"{where}: `tools` must be an object of tools by name")
+    policies = {name: _policy(policy, f"{where}: tools.{name}") for name, policy in cast("Item", tools).items()}
+    entries = [
+        _entry(entry, number, policies, f"{where}: calls[{number - 1}]")
+        for number, entry in enumerate(cast("list[Json]", item["calls"]), 1)
+    ]
+    return Trace(id=str(item.get("id") or fallback), entries=entries)
+
+
+def _policy(policy: Json, where: str) -> Item:
+    """Check a tool's policy and return it as fields of a Call."""
+    if not isinstance(policy, dict):
+        raise UsageError(f"{where}: a tool's policy must be an object")
+    item = cast("Item", policy)
+    effect = item.get("effect") or ("poll" if item.get("poll") else None)
+    limit, key = item.get("frozen_limit"), item.get("loop_key", [])
+    if effect is not None and effect not in _EFFECTS:
+        raise UsageError(f"{where}: `effect` must be one of {', '.join(_EFFECTS)}, not {effect!r}")
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise UsageError(f"{where}: `frozen_limit` must be a whole number from 1 on, not {limit!r}")
+    if not isinstance(key, list) or not all(isinstance(path, str) for path in cast("list[Json]", key)):
+        raise UsageError(f"{where}: `loop_key` must be a list of paths, not {key!r}")
+    return {"effect": effect, "frozen_limit": limit, "loop_key": key}
+
+
+def _entry(entry: Json, number: int, policies: dict[str, Item], where: str) -> Entry:
+    if not isinstance(entry, dict):
+        raise UsageError(f"{where}: must be an object, a call or an event")
+    item = cast("Item", entry)
+    event = item.get("event")
+    if event == "assistant":
+        return Entry(position=number, text=str(item.get("text") or ""))
+    if event is not None:
+        if event not in _EVENTS:
+            raise UsageError(f"{where}: `event` must be assistant, {', '.join(_EVENTS)}, not {event!r}")
+        return Entry(position=number, event=cast("Event", event))
+    tool, batch = item.get("tool"), item.get("turn", 0)
+    if not isinstance(tool, str):
+        raise UsageError(f"{where}: needs a `tool` (text) or an `event`")
+    call = Call(
+        tool=tool,
+        arguments=item.get("args"),
+        known=not item.get("unknown_tool"),
+        batch=batch if isinstance(batch, int) else 0,
+        **policies.get(tool, {}),
+    )
+    answered = not item.get("vetoed") and "result" in item
+    return Entry(
+        position=number, call=call, result=item.get("result"), answered=answered, failed=bool(item.get("error"))
+    )

@@ -1,0 +1,172 @@
+"""Reads shell commands as far as the loop rules need it: spacing, what a command does, and whom it addresses."""
+
+from collections.abc import Iterator
+
+from stoic.core.loops.observation import Doing
+from stoic.core.loops.words import named, pattern
+
+_LEXEME = r"""\d*>&\d+|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[ \t]+|\n|&&|\|\||[;|&<>]|[^\s'"\\;|&<>]+|['"\\]"""
+
+_READING = named(
+    "cat ls grep egrep fgrep rg ag find fd head tail less more wc sort uniq cut awk tr nl tac file stat du df ps top free "
+    "which whereis type pwd env printenv date uptime whoami id uname hostname echo printf test [ true false cd tree diff "
+    "cmp md5sum sha256sum jq yq column xxd hexdump strings nproc lsof netstat ss ping dig nslookup host history "
+    "man help pytest tox nox jest vitest mocha rspec phpunit ctest ruff mypy pyright flake8 pylint eslint tsc "
+    "open goto scroll_down scroll_up search_dir search_file find_file journalctl dmesg"
+)
+_WRITING = named(
+    "mv cp rm mkdir rmdir touch chmod chown ln tee patch apply_patch install pip pip3 apt apt-get dd truncate rsync unzip "
+    "kill pkill killall edit create insert"
+)
+_SUBCOMMANDS = {
+    "git": {
+        "read": "status log diff show branch remote blame grep ls-files rev-parse describe reflog shortlog",
+        "write": "add commit mv rm checkout switch restore reset apply am merge rebase cherry-pick revert stash clean "
+        "push pull fetch clone init tag",
+    },
+    "cargo": {"read": "test check clippy tree metadata", "write": "add remove install update fix"},
+    "go": {"read": "test vet list env version", "write": "get install mod"},
+    "npm": {"read": "test t ls list outdated view", "write": "install i ci uninstall update"},
+    "mvn": {"read": "test verify", "write": "deploy install"},
+    "gradle": {"read": "test check", "write": "publish"},
+    "make": {"read": "test check lint", "write": "install"},
+    "docker": {"read": "ps logs images inspect stats top", "write": "start stop restart rm rmi kill pull push"},
+    "kubectl": {"read": "get describe logs top explain", "write": "apply delete create scale patch edit"},
+    "systemctl": {"read": "status list-units is-active show", "write": "start stop restart reload enable disable"},
+    "str_replace_editor": {"read": "view", "write": "create str_replace insert undo_edit"},
+    "svc": {"read": "list status", "write": "start stop restart"},
+}
+_TOLD_BY_OPTIONS = named("sleep sed curl wget python python3")
+_SENDING = named("-d -X -F -T --request --post-data --post-file --upload-file --form")
+_WRAPPERS = named("sudo time nohup command exec env stdbuf nice")
+_REMOTE = named("ssh scp sftp rsync")
+_REMOTE_OPTIONS_WITH_VALUE = named("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -P -Q -R -S -W -w")
+
+
+def squeeze(command: str) -> str:
+    """Collapse blanks outside quotes to one and drop them at the ends; the command means the same."""
+    lexemes: list[str] = pattern(_LEXEME).findall(command.strip())
+    return "".join(" " if lexeme.isspace() and lexeme != "\n" else lexeme for lexeme in lexemes)
+
+
+def doing(command: str) -> Doing:
+    """Tell what a command does; every part of a pipeline or list has a say, the strongest wins.
+
+    A redirection into a file, `sed -i` and the commands that change files or services are writing; the common
+    tools that only look, and test runners and linters, are reading; anything else may change something: `run`.
+    """
+    found: set[Doing] = set()
+    for part in _parts(command):
+        found.add(_part_doing(part))
+    if "write" in found:
+        return "write"
+    if "run" in found or not found:
+        return "run"
+    return "wait" if found == {"wait"} else "read"
+
+
+def addressee(command: str) -> str:
+    """Name whom a command addresses, leaving out options: its program and host, or its program and plain words."""
+    link = pattern(r"https?://([^/\s'\"]+)").search(command)
+    first = next(_parts(command), None)
+    if first is None:
+        return ""
+    program = first[0]
+    if link:
+        return f"{program} {link[1].lower()}"
+    rest: list[str] = []
+    skip = False
+    for word in first[1:]:
+        if skip:
+            skip = False
+        elif program in _REMOTE and word in _REMOTE_OPTIONS_WITH_VALUE:
+            skip = True
+        elif not word.startswith("-") and "=" not in word:
+            rest.append(word)
+    if program in _REMOTE:
+        rest = [word.split("@")[-1].split(":")[0] for word in rest[:1]]
+    return " ".join([program, *rest])
+
+
+def _parts(command: str) -> Iterator[list[str]]:
+    """Yield the words of each part of a list or pipeline, wrappers and assignments dropped, redirections marked."""
+    part: list[str] = []
+    word = ""
+    lexemes: list[str] = pattern(_LEXEME).findall(command)
+    for lexeme in [*lexemes, "\n"]:
+        if lexeme in {"\n", "&&", "||", ";", "|", "&"} or lexeme.isspace():
+            if word:
+                part.append(word)
+                word = ""
+            if not lexeme.isspace() or lexeme == "\n":
+                words = _unwrapped(part)
+                if words:
+                    yield words
+                part = []
+        elif lexeme in {"<", ">"} and not word.endswith(lexeme):
+            if word and not word.isdigit():
+                part.append(word)
+            word = lexeme
+        elif ">&" not in lexeme:
+            word += lexeme
+
+
+def _unwrapped(part: list[str]) -> list[str]:
+    index = 0
+    while index < len(part):
+        word = part[index]
+        if word in _WRAPPERS or pattern(r"[A-Za-z_]\w*=").match(word):
+            index += 1
+        elif word == "timeout":
+            index += 2
+        else:
+            break
+    words = part[index:]
+    return [words[0].rsplit("/", 1)[-1], *words[1:]] if words else []
+
+
+def _part_doing(words: list[str]) -> Doing:
+    program, rest = words[0], words[1:]
+    if _redirects(words):
+        return "write"
+    if program in _SUBCOMMANDS:
+        return _subcommand_doing(program, rest)
+    if program in _TOLD_BY_OPTIONS:
+        return _doing_by_options(program, rest)
+    if program in _WRITING:
+        return "write"
+    return "read" if program in _READING else "run"
+
+
+def _doing_by_options(program: str, rest: list[str]) -> Doing:
+    """Tell what those programs do that look or change depending on an option."""
+    if program == "sleep":
+        return "wait"
+    if program == "sed":
+        return "write" if any(word.startswith(("-i", "--in-place")) for word in rest) else "read"
+    if program in {"curl", "wget"}:
+        sends = any(word in _SENDING or word.startswith("--data") for word in rest)
+        return "run" if sends else "read"
+    return "read" if rest[:2] == ["-m", "pytest"] else "run"
+
+
+def _subcommand_doing(program: str, rest: list[str]) -> Doing:
+    subcommand = next((word for word in rest if not word.startswith("-")), "")
+    table = _SUBCOMMANDS[program]
+    if subcommand in table["read"].split():
+        return "read"
+    return "write" if subcommand in table["write"].split() else "run"
+
+
+def _redirects(words: list[str]) -> bool:
+    """Tell whether a word redirects output into a file."""
+    for index, word in enumerate(words):
+        if word in {">", ">>"}:
+            target = words[index + 1] if index + 1 < len(words) else ""
+        elif word.startswith(">"):
+            target = word.lstrip(">")
+        else:
+            continue
+        if target and not target.startswith("/dev/"):
+            return True
+    return False

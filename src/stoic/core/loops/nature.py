@@ -1,0 +1,114 @@
+"""Tells what a call is by nature: its effect, and what that means for counting it."""
+
+from typing import Literal
+
+from stoic.core.loops import words
+from stoic.core.loops.call import Call, Effect
+from stoic.core.loops.commands import doing
+from stoic.core.loops.observation import Nature
+from stoic.core.loops.shapes import is_array, is_object
+from stoic.records import Json
+
+_ACTION_KEYS = ("action", "operation", "op", "method", "command", "kind")
+"""Where a tool of many uses is told which one; of a tool that runs commands only the first three are no command."""
+_INPUT_KEYS = ("chars", "input", "data", "keys", "text", "stdin")
+_COMMAND_KEYS = ("command", "cmd", "script")
+_ACTION_CHARACTERS = 40
+
+
+def nature(call: Call) -> Nature:
+    """Tell a call's nature from its declared effect, else from an action argument, else from the tool's name."""
+    name = words.words(call.tool)
+    said = _action(call, name) or name
+    effect = call.effect or _effect(said) or _effect(name)
+    if call.effect is None and effect in {"write", "send"} and _asks_for_output(call.arguments, name):
+        effect = "poll"
+    command = command_of(call.arguments) if effect == "exec" else None
+    done = doing(command) if command is not None else None
+    if call.effect is None and done == "wait":
+        effect = "wait"
+    verb = _verb(said)
+    return Nature(
+        effect=effect,
+        creates=effect == "send" or (effect == "write" and (verb in words.CREATE or verb in words.SEND)),
+        repeatable=effect not in {"write", "send"} or verb in words.ACT,
+        bookkeeping=bool(words.BOOKKEEPING.intersection(name)) and effect in {"write", "send", None},
+        clock=effect in {"read", "exec", None} and _reads_clock(name),
+        doing=done,
+    )
+
+
+def command_of(arguments: Json) -> str | None:
+    """Return the shell command among the arguments; a list of words counts, and `bash -lc TEXT` counts as TEXT."""
+    found = command_member(arguments)
+    return found[1] if found else None
+
+
+def command_member(arguments: Json) -> tuple[str, str] | None:
+    """Return the name of the argument that holds a shell command, and the command; see `command_of`."""
+    if not is_object(arguments):
+        return None
+    for key in _COMMAND_KEYS:
+        value = arguments.get(key)
+        if isinstance(value, str):
+            return key, value
+        if is_array(value) and value:
+            parts = [str(part) for part in value]
+            return key, parts[-1] if parts[0] in {"bash", "sh", "zsh"} else " ".join(parts)
+    return None
+
+
+def _action(call: Call, name: list[str]) -> list[str]:
+    """Return the words of an argument that names what a tool of many uses shall do."""
+    if not is_object(call.arguments):
+        return []
+    for key in _ACTION_KEYS[:3] if _effect(name) == "exec" else _ACTION_KEYS:
+        value = call.arguments.get(key)
+        if isinstance(value, str) and len(value) <= _ACTION_CHARACTERS and " " not in value:
+            found = words.words(value)
+            if _effect(found):
+                return found
+    return []
+
+
+def _effect(said: list[str]) -> Effect | None:
+    verb = _verb(said)
+    if said and (said[0] in words.WAIT or said[-1] in words.WAIT):
+        return "wait"
+    if verb in words.WRITE or verb in words.ACT:
+        return "write"
+    if verb in words.SEND and not words.READ.intersection(said[:1]):
+        return "send"
+    polled = verb in words.POLLING and words.POLLED.intersection(said)
+    if words.POLL.intersection(said) or polled:
+        return "poll"
+    return _looking(verb, said)
+
+
+def _looking(verb: str, said: list[str]) -> Literal["read", "exec"] | None:
+    if verb in words.EXEC:
+        return "exec"
+    changes = words.WRITE.intersection(said) - words.CREATE
+    return "read" if verb in words.READ and not changes else None
+
+
+def _verb(said: list[str]) -> str:
+    """Return the word that says what is done: the first if it is a verb, else the last, else any."""
+    if said and said[0] in words.NOUNS and said[-1] in words.PLAIN:
+        return said[-1]
+    known = words.READ | words.WRITE | words.ACT | words.SEND | words.EXEC
+    order = [said[0], said[-1], *said[1:-1]] if said else []
+    return next((word for word in order if word in known), "")
+
+
+def _reads_clock(name: list[str]) -> bool:
+    """Tell whether a name asks for the time and nothing else, such as `get_current_time` or `now`."""
+    rest = set(name) - words.TIME - {"get", "read", "current", "system", "local", "utc", "what", "is", "the", "tell"}
+    return bool(words.TIME.intersection(name)) and not rest
+
+
+def _asks_for_output(arguments: Json, name: list[str]) -> bool:
+    """Tell whether an empty input to a running process only asks for more output."""
+    if not is_object(arguments) or not {"stdin", "input", "keys"}.intersection(name):
+        return False
+    return any(arguments.get(key) == "" for key in _INPUT_KEYS)

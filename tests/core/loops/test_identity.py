@@ -1,0 +1,75 @@
+"""Which calls are the same call."""
+
+import pytest
+from tests.core.loops.traces import call
+
+from stoic.core.loops.identity import identify
+
+
+def same(one, other, tool="read_file", **more):
+    first, second = (identify(call(tool, arguments, **more)) for arguments in (one, other))
+    return first.key == second.key
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"path": "a", "limit": 5}, {"path": "a", "limit": 9.0}),
+        ({"path": "a", "cursor": "x"}, {"path": "a"}),
+        ({"path": "a", "maxResults": 5}, {"path": "a", "maxResults": 6}),
+        ({"path": "a/"}, {"path": "./a"}),
+        ({"q": "x", "reasoning": "r"}, {"q": "x"}),
+    ],
+)
+def test_reads_are_the_same_without_paging_limits_and_reasons(one, other):
+    assert same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"path": "a"}, {"path": "b"}),
+        ({"path": "a/../b"}, {"path": "b"}),
+        ({"path": ""}, {"path": "."}),
+        ({"url": "https://h/a//b"}, {"url": "https://h/a/b"}),
+        ({"file_url": "https://h/a//b"}, {"file_url": "https://h/a/b"}),
+        ({"page": "home"}, {"page": "about"}),
+        ({"description": "a"}, {"description": "b"}),
+        ({"timeout": 1}, {"timeout": 2}),
+        ({"limit": [1, "x"]}, {"limit": [2, "x"]}),
+        ("not json 1", "not json 2"),
+        ([1], [2]),
+    ],
+)
+def test_reads_that_ask_for_different_things_are_different(one, other):
+    assert not same(one, other)
+
+
+def test_paging_of_a_write_is_content():
+    assert not same({"page": 1}, {"page": 2}, tool="delete_rows")
+
+
+def test_a_description_beside_a_command_is_cosmetic_and_that_of_a_ticket_is_not():
+    assert same({"command": "ls", "description": "a"}, {"command": "ls", "description": "b"}, tool="bash")
+    assert not same({"title": "t", "description": "a"}, {"title": "t", "description": "b"}, tool="create_ticket")
+
+
+def test_unknown_tools_are_the_same_whatever_their_arguments_and_capitals():
+    assert identify(call("Foo", {"a": 1}, known=False)).key == identify(call("foo", {"a": 2}, known=False)).key
+
+
+def test_paths_of_a_loop_key_reach_into_lists_and_objects():
+    plan = {"plan": [{"s": "a", "t": 1}, {"s": "b", "t": 2}], "x": {"k": 1}}
+    other = {"plan": [{"s": "a", "t": 3}, {"s": "b", "t": 4}], "x": {"k": 1}}
+    for key, equal in [("plan.*.s", True), ("plan.0.t", False), ("x.*", True), ("x.k.deeper", False), ("plan", False)]:
+        assert same(plan, other, loop_key=[key]) is equal
+
+
+def test_text_arguments_have_no_target_but_the_tool():
+    identity = identify(call("fetch", "https://h.example"))
+    assert identity.target == identity.whole
+
+
+def test_a_server_argument_is_the_target():
+    one, other = (identify(call("query", {"server": server, "q": server})) for server in ("A.example", "a.example"))
+    assert one.target == other.target != one.whole

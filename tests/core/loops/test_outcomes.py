@@ -1,0 +1,99 @@
+"""What of a result is noise and what is not."""
+
+import pytest
+from tests.core.loops.traces import call
+
+from stoic.core.loops.identity import identify
+from stoic.core.loops.noises import noise_names
+from stoic.core.loops.outcomes import denial, outcome
+
+
+def seen(result, tool="job_status", failed=False):
+    return outcome(result, identify(call(tool)), failed=failed)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "tool"),
+    [
+        ("10", "11", "bash"),
+        ("45%", "46%", "bash"),
+        ("commit 1a2b3c4d", "commit 1a2b3c4e", "bash"),
+        ({"id": 1}, {"id": 2}, "read_file"),
+        ({"id": 1}, {"id": 2}, "process_next"),
+        ({"date": "2026-05-01"}, {"date": "2026-05-02"}, "get_next_slot"),
+        ({"completed_at": None}, {"completed_at": "2026-05-01"}, "job_status"),
+        ({"ok": True}, {"ok": 1}, "bash"),
+        ({"elapsed": True}, {"elapsed": False}, "bash"),
+        ("", "\n x", "bash"),
+        ("10:00 line", "11:00 line", "bash"),
+        ("deleted 5 rows", "deleted 4 rows", "create_x"),
+        ("[1, 2", "[1, 3", "bash"),
+        ("retry in 5 s", "retry in 4 s", "bash"),
+        ("a" * 150_000 + "1" + "b" * 150_000, "a" * 150_000 + "2" + "b" * 150_000, "bash"),
+        ([[[1]]], [[[2]]], "bash"),
+    ],
+)
+def test_what_may_be_progress_is_news(one, other, tool):
+    assert seen(one, tool).masked != seen(other, tool).masked
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "tool"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, "bash"),
+        ("x\r\ny", "x\ny\n", "bash"),
+        ({"pid": 1}, '{"pid": 2}', "bash"),
+        ([{"type": "text", "text": "took 3 s"}], [{"type": "text", "text": "took 4 s"}], "bash"),
+        ("took 3 s " + "a" * 250_000 + " took 3 s", "took 4 s " + "a" * 250_000 + " took 4 s", "bash"),
+        ("2026-05-01 10:00:00", "2026-05-01 10:00:09", "get_time"),
+        ({"datetime": "2026-05-01"}, {"datetime": "2026-05-02"}, "get_time"),
+        ({"nonce": "a", "ppid": 1}, {"nonce": "b", "ppid": 2}, "bash"),
+    ],
+)
+def test_what_is_only_noise_is_no_news(one, other, tool):
+    assert seen(one, tool).masked == seen(other, tool).masked
+
+
+def test_failing_is_part_of_the_outcome():
+    assert seen("x", failed=True).masked != seen("x").masked
+
+
+def test_noise_is_named():
+    assert noise_names(seen({"pid": 1, "output": "took 3 s at 0x7f00aa"}).noise) == [
+        "durations",
+        "process ids",
+        "nonces",
+    ]
+    assert noise_names(seen("nothing").noise) == []
+
+
+def test_deeply_nested_results_are_hashed():
+    value, other = "took 3 s", "x"
+    for _ in range(200):
+        value, other = {"a": [value]}, {"a": [other]}
+    assert seen(value).masked != seen(other).masked
+    assert seen('{"a":' * 5000 + "1" + "}" * 5000).masked != seen("1").masked
+
+
+def test_many_envelopes_are_looked_at_up_to_a_bound():
+    text = "".join(f'<x id="{n:04}">y</x id="{n:04}">' for n in range(100))
+    assert seen(text).noise == seen(text[:64]).noise
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Permission denied (publickey).", "denied"),
+        ("HTTP 403", "denied"),
+        ("path is outside the workspace", "denied"),
+        ("401 Unauthorized", "account"),
+        ("You exceeded your current quota", "account"),
+        ("token has expired", "account"),
+        ("404 Not Found", ""),
+        ("429 Too Many Requests", ""),
+        ("took 403 ms", ""),
+        ("x" * 3000 + "denied", ""),
+    ],
+)
+def test_denials_are_told_from_other_errors(text, kind):
+    assert denial(text) == kind
