@@ -173,8 +173,16 @@ class Renderer(Protocol):
         """Render everything before the first message."""
         ...
 
-    def fragment(self, message: Message) -> bytes:
-        """Render one message; fragments are joined by commas."""
+    def fragments(self, messages: Sequence[Message], *, newest: bool = False) -> list[bytes]:
+        """Render everything from one reply up to the next, or, at the very beginning, everything before the first reply.
+
+        What stands between two replies is rendered together, because some APIs want it in one message. Equal messages give
+        equal bytes, apart from cache breakpoints. Fragments are joined by commas.
+
+        Args:
+            messages: A reply with what followed it; empty: the log begins with a reply.
+            newest: Whether these are the last messages of the request: cache breakpoints stand there.
+        """
         ...
 
 

@@ -160,6 +160,10 @@ class TextPart(Record, frozen=True, tag="text"):
     """Visible text of a reply."""
 
     text: str
+    signature: str | None = None
+    """The provider's seal of its hidden reasoning on this piece (Gemini); for its maker only, like thinking."""
+    phase: str | None = None
+    """The provider's own word for the role of this text in the reply (Responses: `commentary`, `final_answer`)."""
 
 
 class ThinkingPart(Record, frozen=True, tag="thinking"):
@@ -167,8 +171,14 @@ class ThinkingPart(Record, frozen=True, tag="thinking"):
 
     text: str
     signature: str | None = None
+    """Proves or holds the reasoning to its maker: Anthropic's signature, the encrypted content of a Responses item, Gemini's
+    thought signature that stood on a part without text."""
     provider: str | None = None
     model: str | None = None
+    redacted: str | None = None
+    """Reasoning that only its maker can read, instead of text (Anthropic)."""
+    id: str | None = None
+    """The provider's id of the item; several parts with one id are one item (Responses: the parts of its summary)."""
 
 
 class CallPart(Record, frozen=True, tag="call"):
@@ -180,6 +190,8 @@ class CallPart(Record, frozen=True, tag="call"):
     provider_id: str = ""
     whole: bool = True
     """Whether the call arrived whole: the protocol closed it, or the reply's own end confirms it."""
+    signature: str | None = None
+    """The provider's seal of its hidden reasoning on this call (Gemini); for its maker only, like thinking."""
 
 
 Part = TextPart | ThinkingPart | CallPart
@@ -230,7 +242,8 @@ class Report(Record, frozen=True):
     """How the stream's bytes ended: `clean` the connection's own end, `cut` broken off."""
     exception: ExceptionFact | None = None
     parts: list[Part] | None = None
-    """What the wire assembled from the stream; None in a recorded exchange: told from body or events."""
+    """What the wire assembled from the stream; None where it assembled nothing (a recorded exchange, an error, an answer of
+    another shape than its API's): told from body or events."""
     finish: str | None = None
     """The protocol's own finish or stop reason, as it came."""
     ended: bool = False
@@ -247,19 +260,37 @@ class Report(Record, frozen=True):
 # ---- what a model sees --------------------------------------------------------------------------
 
 
+class ImagePart(Record, frozen=True, tag="image"):
+    """A picture for a model, in a user message or a tool result.
+
+    All four APIs take `image/png`, `image/jpeg` and `image/webp`; each wire names its provider's limits.
+    """
+
+    media_type: str
+    data_base64: str
+    """The file's bytes in base64, padded, without line breaks."""
+
+
 class UserMessage(Record, frozen=True, tag="user"):
-    """Words of a person, or an event told to the model; never empty."""
+    """Words of a person, or an event told to the model; never empty: text, images or both."""
 
     text: str
+    images: list[ImagePart] = []
 
 
-class CallView(Record, frozen=True):
+class CallView(Record, frozen=True, tag="call"):
     """A tool call as it is replayed: one part of an assistant message, answered by exactly one tool message."""
 
     id: str
     name: str
     arguments: str
     """The model's own argument text; a wire renders something valid when it is not a JSON object."""
+    signature: str | None = None
+    """As in `CallPart`; replayed only to the maker of the message."""
+
+
+Piece = TextPart | ThinkingPart | CallView
+"""One piece of an accepted reply."""
 
 
 class AssistantMessage(Record, frozen=True, tag="assistant"):
@@ -269,6 +300,12 @@ class AssistantMessage(Record, frozen=True, tag="assistant"):
     calls: list[CallView] = []
     thinking: list[ThinkingPart] = []
     """Replayed only by a wire whose API takes it back from the provider and model that made it."""
+    pieces: list[Piece] = []
+    """The same thinking, text and calls in the order in which they came, which signed reasoning depends on; empty: thinking,
+    then text, then calls."""
+    provider: str | None = None
+    """Who made the reply: what signatures on text and calls belong to."""
+    model: str | None = None
 
 
 class ToolMessage(Record, frozen=True, tag="tool"):
@@ -279,6 +316,7 @@ class ToolMessage(Record, frozen=True, tag="tool"):
     text: str
     error: bool = False
     """Whether the call did not return: for APIs that have a word for it."""
+    images: list[ImagePart] = []
 
 
 Message = UserMessage | AssistantMessage | ToolMessage

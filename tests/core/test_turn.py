@@ -1,6 +1,7 @@
 """What a turn does with each kind of reply, told as command and event, without any I/O."""
 
 import pytest
+from msgspec.structs import replace
 from tests.core.world import Life, World, called, cut, http, plan, report, run, said, scripted, tool
 
 from stoic.core import notes
@@ -266,7 +267,9 @@ def test_messages_are_answered_one_turn_each_in_order():
 
 def test_an_unknown_write_is_not_repeated_by_an_equal_call():
     world = World(plan(tool("pay")), scripted(called(("pay", '{"a":1}')), called(("pay", '{"a": 1.0}')), said("ok")))
-    world.results["t.1.1.0"] = CallResult(operation="t.1.1.0", text="timed out", state="unknown", failure="tool_timeout")
+    world.results["t.1.1.0"] = CallResult(
+        operation="t.1.1.0", text="timed out", state="unknown", failure="tool_timeout"
+    )
     world.message()
     assert outcome_of(world).outcome == "completed"
     assert world.effects == ["t.1.1.0"]
@@ -278,7 +281,9 @@ def test_an_unknown_write_is_not_repeated_by_an_equal_call():
 def test_other_calls_of_the_batch_run_when_one_repeats_an_unknown_write():
     again = called(("pay", '{"a":1}'), ("pay", '{"a":2}'))
     world = World(plan(tool("pay")), scripted(called(("pay", '{"a":1}')), again, said("ok")))
-    world.results["t.1.1.0"] = CallResult(operation="t.1.1.0", text="timed out", state="unknown", failure="tool_timeout")
+    world.results["t.1.1.0"] = CallResult(
+        operation="t.1.1.0", text="timed out", state="unknown", failure="tool_timeout"
+    )
     world.message()
     run(world)
     assert world.effects == ["t.1.1.0", "t.1.2.1"]
@@ -289,7 +294,9 @@ def test_an_equal_call_may_run_once_the_status_of_the_first_is_known(status: str
     world = World(
         plan(tool("pay", has_status=True)), scripted(called(("pay", "{}")), called(("pay", "{}")), said("ok"))
     )
-    world.results["t.1.1.0"] = CallResult(operation="t.1.1.0", text="timed out", state="unknown", failure="tool_timeout")
+    world.results["t.1.1.0"] = CallResult(
+        operation="t.1.1.0", text="timed out", state="unknown", failure="tool_timeout"
+    )
     world.statuses["t.1.1.0"] = status
     world.message()
     run(world)
@@ -314,7 +321,7 @@ def test_a_changed_prefix_opens_a_segment():
     run(world)
     world.message()
     run(world)
-    world.plan = plan(tool("look", "read"), **{})
+    world.plan = plan(tool("look", "read"))
     world.plan = type(world.plan)(route=world.plan.route, fingerprint="other", tools=world.plan.tools)
     world.message()
     run(world)
@@ -332,3 +339,64 @@ def test_a_failed_attempt_is_a_row_with_its_evidence_and_the_time_of_the_retry()
     assert not attempt.visible
     assert attempt.content["retry_at_ms"] == life.command.until_ms
     assert attempt.content["evidence"]
+
+
+def test_an_equal_call_without_news_is_warned_blocked_and_ends_the_turn_when_blocks_are_ignored():
+    world = World(plan(tool("look", "read")), scripted(called(("look", "{}"))))
+    results = CallResult(operation="", text="the same", state="returned")
+    world.result = lambda operation: replace(results, operation=operation)
+    world.message()
+    outcome = outcome_of(world)
+    assert (outcome.outcome, outcome.reason) == ("stopped", "stuck_loop")
+    assert len(world.executed) == 30
+    rows = [row for row in world.rows if row.kind == "result"]
+    assert [row.meta.get("loop") for row in rows] == ["counted"] * 30 + ["blocked"] * 4
+    first_warned = next(index for index, row in enumerate(rows) if row.view)
+    assert first_warned == 9
+    assert rows[9].view["text"].startswith("the same\n\n[runtime] ")
+    assert rows[9].content["text"] == "the same"
+
+
+def test_a_block_does_not_stop_the_other_calls_of_the_reply():
+    both = called(("look", "{}"), ("put", '{"n":1}'))
+    world = World(plan(tool("look", "read"), tool("put")), scripted(*[called(("look", "{}"))] * 30, both, said("ok")))
+    world.result = lambda operation: CallResult(operation=operation, text="the same", state="returned")
+    world.message()
+    assert outcome_of(world).outcome == "completed"
+    assert world.effects == ["t.1.31.1"]
+
+
+def test_polls_with_changing_results_are_never_warned():
+    world = World(
+        plan(tool("poll", "poll"), limits=Limits(max_rounds=None)), scripted(*[called(("poll", "{}"))] * 60, said("ok"))
+    )
+    world.message()
+    assert outcome_of(world).outcome == "completed"
+    assert not any(row.view for row in world.rows)
+
+
+def test_calls_to_unknown_tools_are_blocked_after_ten():
+    world = World(plan(), scripted(*[called((f"t{n}", "{}")) for n in range(12)], said("ok")))
+    world.message()
+    assert outcome_of(world).outcome == "completed"
+    rows = [row for row in world.rows if row.kind == "result"]
+    assert [row.meta["loop"] for row in rows] == ["counted"] * 10 + ["blocked"] * 2
+
+
+def test_the_same_words_again_and_again_end_the_turn():
+    world = World(plan(tool("look", "read")), scripted(called(("look", "{}"), text="Let me try that again.")))
+    world.result = lambda operation: CallResult(operation=operation, text="no", state="returned")
+    world.message()
+    outcome = outcome_of(world)
+    assert (outcome.reason, outcome.rounds) == ("stuck_loop", 11)
+
+
+def test_a_persons_message_lets_the_agent_begin_anew():
+    world = World(plan(tool("look", "read")), scripted(called(("look", "{}"))))
+    world.result = lambda operation: CallResult(operation=operation, text="the same", state="returned")
+    world.message()
+    run(world)
+    world.message()
+    run(world)
+    assert [outcome.reason for outcome in world.outcomes()] == ["stuck_loop", "stuck_loop"]
+    assert len(world.executed) == 60

@@ -115,6 +115,9 @@ class World:
         self.slept_ms: list[int] = []
         self.statuses: dict[str, str] = {}
         self.results: dict[str, CallResult] = {}
+        self.result: Callable[[str], CallResult] = lambda operation: CallResult(
+            operation=operation, text=f"result of {operation}", state="returned"
+        )
         self._positions = count(1)
 
     def put(self, kind: str, content: object = None) -> InboxEntry:
@@ -233,9 +236,7 @@ class Life:
         self.world.executed.append(operation.id)
 
     def _result(self, operation: str) -> CallResult:
-        return self.world.results.get(operation) or CallResult(
-            operation=operation, text=f"result of {operation}", state="returned"
-        )
+        return self.world.results.get(operation) or self.world.result(operation)
 
     def step(self) -> Command | None:
         """Perform the command, tell the generator, and return the next one."""

@@ -8,7 +8,7 @@ from stoic.core.failures import FailureClass
 from stoic.core.history import EFFECTS, CallState
 from stoic.core.plan import Permission
 from stoic.core.steps import Context, Part, ask, ask_or_cancel, commit, draft, ended, lose, never_ran, result_row
-from stoic.records import Draft, Operation, Parked, Question
+from stoic.records import CallPart, Draft, Operation, Parked, Question
 
 Ending = Cancelled | Parked | None
 
@@ -41,6 +41,11 @@ def _begin(ctx: Context, pending: list[CallState], operation: Operation) -> Part
         text = notes.unknown_tool(operation.tool, list(ctx.plan.tools))
         yield from _close(ctx, never_ran(ctx, operation), text, FailureClass.UNKNOWN_TOOL)
         return None
+    if ctx.guard.blocks(pending[0]):
+        verdict = ctx.guard.before(pending[0])
+        row = result_row(ctx, operation, notes.blocked(verdict.message), FailureClass.STUCK_LOOP, counted=verdict)
+        yield from commit(ctx, Commit(rows=[row], operations=[never_ran(ctx, operation)]))
+        return None
     if operation.effect not in EFFECTS:
         return (yield from _start(ctx, _leading_reads(ctx, pending)))
     if operation.id in ctx.marked:
@@ -48,14 +53,16 @@ def _begin(ctx: Context, pending: list[CallState], operation: Operation) -> Part
     return (yield from _begin_effect(ctx, pending, operation))
 
 
-def mark_first(ctx: Context, operations: list[Operation]) -> list[Operation]:
+def mark_first(ctx: Context, operations: list[Operation], calls: list[CallPart]) -> list[Operation]:
     """Mark the first of the operations a reply intends as running, if it has an effect and may start at once.
 
     One transaction less, and still nothing is started before that is stored.
     """
-    if operations and operations[0].effect in EFFECTS and _may_start(ctx, operations[0]):
-        return [_mark(ctx, operations[0]), *operations[1:]]
-    return operations
+    if not operations or operations[0].effect not in EFFECTS:
+        return operations
+    first = operations[0]
+    call = CallState(first.index, calls[first.index], first.id, first.round)
+    return [_mark(ctx, first), *operations[1:]] if _may_start(ctx, first, call) else operations
 
 
 def _operations(ctx: Context, calls: list[CallState]) -> list[Operation]:
@@ -74,7 +81,7 @@ def _mark(ctx: Context, operation: Operation) -> Operation:
 def _leading_reads(ctx: Context, pending: list[CallState]) -> list[CallState]:
     reads: list[CallState] = []
     for call, operation in zip(pending, _operations(ctx, pending), strict=True):
-        if operation.effect in EFFECTS or operation.tool not in ctx.plan.tools:
+        if operation.effect in EFFECTS or operation.tool not in ctx.plan.tools or ctx.guard.blocks(call):
             break
         reads.append(call)
     return reads
@@ -96,11 +103,16 @@ def _await_results(ctx: Context) -> Part[Cancelled | None]:
     if isinstance(event, Cancelled):
         return event
     rows, operations = list[Draft](), list[Operation]()
+    calls = {call.operation: call for call in ctx.state.calls}
     for result in event.results:
         operation = ctx.history.operations[result.operation]
         ctx.running.discard(operation.id)
-        rows.append(result_row(ctx, operation, result.text, result.failure))
+        verdict = ctx.guard.after(calls[operation.id], result.text, failed=result.failure is not None)
+        rows.append(result_row(ctx, operation, result.text, result.failure, counted=verdict))
         operations.append(ended(operation, result))
+    # What has just ended counts when the next call is chosen: an equal one must not follow an unknown effect.
+    for operation in operations:
+        ctx.history.fold_operation(operation)
     following = [] if ctx.running else _following(ctx, {operation.id for operation in operations})
     yield from commit(ctx, Commit(rows=rows, operations=[*operations, *following]))
     return None
@@ -112,12 +124,13 @@ def _following(ctx: Context, done: set[str]) -> list[Operation]:
     if not rest:
         return []
     operation = ctx.history.operations[rest[0].operation]
-    ready = operation.state == "intended" and operation.effect in EFFECTS and _may_start(ctx, operation)
+    ready = operation.state == "intended" and operation.effect in EFFECTS and _may_start(ctx, operation, rest[0])
     return [_mark(ctx, operation)] if ready else []
 
 
-def _may_start(ctx: Context, operation: Operation) -> bool:
-    return _permission(ctx, operation) == "allow" and _twin(ctx, operation) is None
+def _may_start(ctx: Context, operation: Operation, call: CallState) -> bool:
+    allowed = _permission(ctx, operation) == "allow" and _twin(ctx, operation) is None
+    return allowed and not ctx.guard.blocks(call)
 
 
 def _twin(ctx: Context, operation: Operation) -> Operation | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from stoic.core.loops import Effect
 from stoic.records import (
     CallPart,
     Draft,
@@ -23,7 +24,7 @@ class ToolFacts(Record, frozen=True):
     """What the core must know of a tool; the function itself stays outside."""
 
     name: str
-    effect: str
+    effect: Effect
     """`read`, `write`, `send`, `exec`, `poll` or `wait`."""
     check: Callable[[Json], str | None]
     """Pure: None when the arguments fit, else one sentence naming the failing field."""
@@ -32,8 +33,12 @@ class ToolFacts(Record, frozen=True):
     """Whether equal calls may be repeated without harm."""
     keyed: bool = False
     """Whether the tool takes the operation's id as an idempotency key: the same operation may run again, another not."""
+    declared: bool = True
+    """Whether the effect was declared; an undeclared one counts as `write`."""
     frozen_limit: int | None = None
-    loop_key: Callable[[Json], Json] | None = None
+    """For a poll: how many equal outcomes in a row before it is blocked; None: the default of SPEC §11."""
+    loop_key: list[str] = []
+    """Paths of the arguments that alone identify a call to the loop detector; empty: all of them."""
 
 
 class Route(Record, frozen=True):

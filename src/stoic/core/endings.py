@@ -30,7 +30,8 @@ def give_up(
     taken: list[str] | None = None,
 ) -> Part[Outcome]:
     """End the turn without an answer, for a reason that says nothing about the request's bytes."""
-    ending = _outcome(ctx, outcome=outcome, reason=reason, message=message)
+    begun = ctx.state.round - (ctx.state.failed_attempts == 0)
+    ending = _outcome(ctx, outcome=outcome, reason=reason, message=message, rounds=begun)
     return (yield from _end(ctx, ending, rows=rows or [], operations=operations or [], inbox_taken=taken or []))
 
 
@@ -87,13 +88,16 @@ def close_calls(ctx: Context) -> tuple[list[Draft], list[Operation]]:
 
 
 def _withdrawn(ctx: Context) -> list[ViewChange]:
-    """Return the changes by which the unaccepted rows leave the view; pairs stay pairs."""
+    """Return the changes by which the unaccepted rows leave the view; pairs stay pairs.
+
+    A person's words of an earlier turn stay: they may leave only with the outcome of their own (SPEC §8, §9).
+    """
     return [
         ViewChange(seq=row.seq, quarantine="placeholder", view={"text": notes.WITHHELD_RESULT, "failure": "unknown"})
         if row.kind == "result"
         else ViewChange(seq=row.seq, quarantine="excluded")
         for row in ctx.history.increment
-        if row.quarantine is None
+        if row.quarantine is None and (row.kind != "message" or row.turn == ctx.state.number)
     ]
 
 
@@ -106,9 +110,8 @@ def _outcome(
         text="".join(state.texts) if text is None else text,
         thread=ctx.history.thread,
         turn=state.number,
-        rounds=state.round,
         usage=usage or state.usage,
-        **rest,  # pyright: ignore[reportArgumentType] - the fields of Outcome
+        **{"rounds": state.round, **rest},  # pyright: ignore[reportArgumentType] - the fields of Outcome
     )
 
 

@@ -14,12 +14,13 @@ OPEN_STATES = ("intended", "running", "unknown")
 class CallState:
     """One call of the open round: settled when its result row is there."""
 
-    __slots__ = ("call", "index", "operation", "settled")
+    __slots__ = ("call", "index", "operation", "round", "settled")
 
-    def __init__(self, index: int, call: CallPart, operation: str) -> None:
+    def __init__(self, index: int, call: CallPart, operation: str, round: int) -> None:  # noqa: A002 - SPEC §4's name
         self.index = index
         self.call = call
         self.operation = operation
+        self.round = round
         self.settled = False
 
 
@@ -41,6 +42,8 @@ class TurnState:
         self.asked: set[str] = set()
         self.answers: dict[str, str] = {}
         self.texts: list[str] = []
+        self.story: list[str | tuple[CallState, Row]] = []
+        """What the loop detector counts, in order: texts of the assistant, and results with their calls."""
         self.usage = Usage()
         self.outcome: Outcome | None = None
 
@@ -168,9 +171,11 @@ class History:
             if kind == "call":
                 index = len(turn.calls)
                 call = CallPart(name=part["name"], arguments=part["arguments"])
-                turn.calls.append(CallState(index, call, f"{row.thread}.{row.turn}.{row.round}.{index}"))
+                operation = f"{row.thread}.{row.turn}.{row.round}.{index}"
+                turn.calls.append(CallState(index, call, operation, row.round))
             elif kind == "text":
                 turn.texts.append(part["text"])
+                turn.story.append(part["text"])
         usage = row.meta.get("usage")
         if usage:
             turn.usage = add_usage(turn.usage, msgspec.convert(usage, Usage))
@@ -178,9 +183,11 @@ class History:
 
     def _fold_result(self, row: Row) -> None:
         turn = self._open()
-        index = row.content["call"]
+        index: int = row.content["call"]
         if index < len(turn.calls):
-            turn.calls[index].settled = True
+            call = turn.calls[index]
+            call.settled = True
+            turn.story.append((call, row))
 
     def _fold_nudge(self, row: Row) -> None:
         self._open().nudges.add(row.content["reason"])
@@ -207,3 +214,4 @@ class History:
         turn = self._open()
         turn.outcome = msgspec.convert(row.content, Outcome)
         turn.calls = []
+        turn.story = []

@@ -36,6 +36,16 @@ def bad_arguments(tool: str, reason: str) -> str:
     return f"[runtime] The call of {tool} was not run: {reason}"
 
 
+def blocked(reason: str) -> str:
+    """Say that a call was not run because the agent repeats itself."""
+    return f"[runtime] Not run. {reason}"
+
+
+def stuck(reason: str) -> str:
+    """Say to a person that the turn was stopped as a loop."""
+    return f"Stopped: the agent repeats itself without news. {reason} Send a message to go on another way."
+
+
 def denied(tool: str, *, by_person: bool) -> str:
     """Say that a call was not allowed, and by whom."""
     who = "A person denied" if by_person else "The permission rules of this run do not allow"

@@ -4,7 +4,19 @@ import hashlib
 
 from stoic.core.notes import NO_OUTPUT, NO_RESULT
 from stoic.errors import BrokenInvariantError
-from stoic.records import AssistantMessage, CallView, Json, Message, Row, ThinkingPart, ToolMessage, UserMessage
+from stoic.records import (
+    AssistantMessage,
+    CallView,
+    ImagePart,
+    Json,
+    Message,
+    Piece,
+    Row,
+    TextPart,
+    ThinkingPart,
+    ToolMessage,
+    UserMessage,
+)
 
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ID_LENGTH = 9  # some providers take exactly nine letters and digits
@@ -41,8 +53,9 @@ class _OpenCalls:
         return ToolMessage(
             call_id=call_id(self.operations[index]),
             name=self.names[index],
-            text=view["text"] or NO_OUTPUT,
+            text=view["text"] or ("" if view.get("images") else NO_OUTPUT),
             error=bool(view.get("failure")),
+            images=_images(view),
         )
 
 
@@ -69,33 +82,47 @@ def messages(rows: list[Row]) -> list[Message]:
             view.append(message)
             calls = _OpenCalls(row, [{"name": call.name} for call in message.calls]) if message.calls else None
         else:
-            view.append(UserMessage(text=(row.view or row.content)["text"]))
+            shown = row.view or row.content
+            view.append(UserMessage(text=shown["text"], images=_images(shown)))
     if calls:
         view += calls.messages()
     return view
 
 
+def _images(view: Json) -> list[ImagePart]:
+    """Return the images of a row's content or view, written as `{"media_type", "data_base64"}` under `images`."""
+    return [ImagePart(**image) for image in view.get("images", [])]
+
+
 def _reply(row: Row) -> AssistantMessage:
-    texts: list[str] = []
+    pieces: list[Piece] = []
     calls: list[CallView] = []
-    thinking: list[ThinkingPart] = []
+    maker: dict[str, Json] = {"provider": row.meta.get("provider"), "model": row.meta.get("model")}
     for part in row.content["parts"]:
-        kind = part["type"]
-        if kind == "text":
-            texts.append(part["text"])
-        elif kind == "call":
+        fields = {name: value for name, value in part.items() if name in _REPLAYED[part["type"]]}
+        if part["type"] == "text":
+            pieces.append(TextPart(**fields))
+        elif part["type"] == "thinking":
+            pieces.append(ThinkingPart(**fields, **maker))
+        else:
             operation = f"{row.thread}.{row.turn}.{row.round}.{len(calls)}"
-            calls.append(CallView(id=call_id(operation), name=part["name"], arguments=part["arguments"]))
-        elif kind == "thinking":
-            thinking.append(
-                ThinkingPart(
-                    text=part["text"],
-                    signature=part.get("signature"),
-                    provider=row.meta.get("provider"),
-                    model=row.meta.get("model"),
-                )
-            )
-    return AssistantMessage(text="".join(texts), calls=calls, thinking=thinking)
+            calls.append(CallView(id=call_id(operation), **fields))
+            pieces.append(calls[-1])
+    return AssistantMessage(
+        text="".join(piece.text for piece in pieces if isinstance(piece, TextPart)),
+        calls=calls,
+        thinking=[piece for piece in pieces if isinstance(piece, ThinkingPart)],
+        pieces=pieces,
+        **maker,
+    )
+
+
+_REPLAYED = {
+    "text": {"text", "signature", "phase"},
+    "thinking": {"text", "signature", "redacted", "id"},
+    "call": {"name", "arguments", "signature"},
+}
+"""Fields of a stored part that a message has too."""
 
 
 def gate(view: list[Message]) -> None:
@@ -119,7 +146,7 @@ def gate(view: list[Message]) -> None:
             expected = [call.id for call in message.calls]
             empty = not message.text and not message.calls
         else:
-            empty = not message.text
+            empty = not message.text and not message.images
         if empty:
             raise BrokenInvariantError(f"message {position} is empty; nothing was sent")
     if expected:

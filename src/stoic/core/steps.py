@@ -1,16 +1,17 @@
 """The moves every part of a turn is made of: asking the shell, drafting rows, committing them, intending operations."""
 
-import hashlib
 from collections.abc import Generator
 from typing import TypeVar
 
 import msgspec
 
 from stoic.core import notes
-from stoic.core.canonical import canonical
+from stoic.core.arguments import arguments_key, arguments_of
 from stoic.core.commands import CallResult, Cancelled, Command, Commit, Committed, Event
 from stoic.core.failures import FailureClass
-from stoic.core.history import History, TurnState
+from stoic.core.guard import Guard
+from stoic.core.history import CallState, History, TurnState
+from stoic.core.loops import Verdict
 from stoic.core.plan import Plan
 from stoic.errors import BrokenInvariantError
 from stoic.records import CallPart, Draft, Json, Operation
@@ -31,6 +32,7 @@ class Context:
         """Operations that this generator committed as running and has not started yet."""
         self.running: set[str] = set()
         """Operations that this generator started and that have not ended."""
+        self.guard = Guard(plan.tools, history.open_turn)
 
     @property
     def state(self) -> TurnState:
@@ -84,6 +86,7 @@ def draft(
     round: int | None = None,  # noqa: A002 - the field's name in SPEC §4
     visible: bool = False,
     accepted: bool = False,
+    view: Json = None,
     meta: dict[str, object] | None = None,
 ) -> Draft:
     """Make a row of the open turn; records inside the content become plain JSON values."""
@@ -97,13 +100,24 @@ def draft(
         turn=state.number,
         round=state.round if round is None else round,
         visible=visible,
+        view=view,
         accepted=accepted,
         meta=msgspec.to_builtins(meta or {}),
     )
 
 
-def result_row(ctx: Context, operation: Operation, text: str, failure: str | None) -> Draft:
-    """Make the row of a call's result."""
+def result_row(
+    ctx: Context, operation: Operation, text: str, failure: str | None, *, counted: Verdict | None = None
+) -> Draft:
+    """Make the row of a call's result.
+
+    Args:
+        ctx: the turn
+        operation: the call's operation
+        text: the raw result; the loop detector's warning is a suffix of the view only
+        failure: a class of SPEC §3's tool side when the call did not return
+        counted: what the loop detector said, when it was asked about this call or told of it
+    """
     content: dict[str, Json] = {
         "call": operation.index,
         "operation": operation.id,
@@ -112,7 +126,16 @@ def result_row(ctx: Context, operation: Operation, text: str, failure: str | Non
     }
     if failure:
         content["failure"] = failure
-    return draft(ctx, role="tool", kind="result", content=content, round=operation.round, visible=True)
+    view, meta = None, dict[str, Json]()
+    if counted is not None:
+        meta["loop"] = "blocked" if counted.action == "block" else "counted"
+        if counted.action != "ok":
+            meta["rule"] = counted.rule
+        if counted.action == "warn":
+            view = content | {"text": f"{text or notes.NO_OUTPUT}\n\n[runtime] {counted.message}"}
+    return draft(
+        ctx, role="tool", kind="result", content=content, round=operation.round, visible=True, view=view, meta=meta
+    )
 
 
 def ended(operation: Operation, result: CallResult) -> Operation:
@@ -136,20 +159,6 @@ def lose(operation: Operation, ended_at: int | None) -> Operation:
     return msgspec.structs.replace(operation, state="unknown", status=None, ended_at=ended_at)
 
 
-def arguments_key(tool: str, arguments: Json) -> str:
-    """Return a hash that is equal for calls of one tool with equal canonical arguments."""
-    return hashlib.blake2b(f"{tool}\n{canonical(arguments)}".encode(), digest_size=16).hexdigest()
-
-
-def arguments_of(text: str) -> Json:
-    """Return the arguments of a whole call's text; no text at all means no arguments.
-
-    Raises:
-        msgspec.DecodeError: the text is not JSON
-    """
-    return msgspec.json.decode(text) if text.strip() else {}
-
-
 def intend(ctx: Context, calls: list[CallPart]) -> tuple[list[Draft], list[Operation]]:
     """Return what a reply's calls mean: results of those that cannot run, and the operations of the others."""
     state, rows, operations = ctx.state, list[Draft](), list[Operation]()
@@ -166,9 +175,10 @@ def intend(ctx: Context, calls: list[CallPart]) -> tuple[list[Draft], list[Opera
             arguments_key="",
             state="intended",
         )
+        state_of_call = CallState(index, call, operation.id, operation.round)
         if tool is None:
             text = notes.unknown_tool(call.name, list(ctx.plan.tools))
-            rows.append(result_row(ctx, operation, text, FailureClass.UNKNOWN_TOOL))
+            rows.append(not_runnable(ctx, state_of_call, operation, text, FailureClass.UNKNOWN_TOOL))
             continue
         try:
             arguments = arguments_of(call.arguments)
@@ -176,7 +186,16 @@ def intend(ctx: Context, calls: list[CallPart]) -> tuple[list[Draft], list[Opera
         except msgspec.DecodeError as error:
             arguments, reason = None, f"the arguments are not JSON ({error})"
         if reason:
-            rows.append(result_row(ctx, operation, notes.bad_arguments(call.name, reason), FailureClass.BAD_ARGUMENTS))
+            text = notes.bad_arguments(call.name, reason)
+            rows.append(not_runnable(ctx, state_of_call, operation, text, FailureClass.BAD_ARGUMENTS))
         else:
             operations.append(msgspec.structs.replace(operation, arguments_key=arguments_key(call.name, arguments)))
     return rows, operations
+
+
+def not_runnable(ctx: Context, call: CallState, operation: Operation, text: str, failure: FailureClass) -> Draft:
+    """Make the result of a call that cannot run; repeated without end, it is blocked like any other."""
+    verdict = ctx.guard.before(call)
+    if verdict.action == "block":
+        return result_row(ctx, operation, notes.blocked(verdict.message), FailureClass.STUCK_LOOP, counted=verdict)
+    return result_row(ctx, operation, text, failure, counted=ctx.guard.after(call, text, failed=True))

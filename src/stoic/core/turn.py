@@ -43,12 +43,12 @@ def turn(history: History, plan: Plan, inbox: list[InboxEntry], now_ms: int) -> 
         The outcome, what the turn is parked for, or None when there is nothing to do.
     """
     ctx = Context(history, plan, now_ms)
-    cancels = [entry for entry in inbox if entry.kind == "cancel"]
     if history.open_turn is None:
         opened = yield from _open(ctx, inbox)
         if opened is None:
             return None
-        cancels = [entry for entry in cancels if entry.position > opened.position]
+        inbox = [entry for entry in inbox if entry.position > opened.position]
+    cancels = [entry for entry in inbox if entry.kind == "cancel"]
     if cancels:
         return (yield from _cancel(ctx, [entry.id for entry in cancels]))
     yield from _take_answers(ctx, inbox)
@@ -93,6 +93,10 @@ def _take_answers(ctx: Context, inbox: list[InboxEntry]) -> Part[None]:
 def _advance(ctx: Context) -> Part[Ending | Cancelled | None]:
     """Go one step on from where the rows say the turn stands; None: there is more."""
     limit = ctx.plan.limits.max_rounds
+    stuck = ctx.guard.stop
+    if stuck is not None:
+        rows, operations = close_calls(ctx)
+        return (yield from give_up(ctx, notes.stuck(stuck), reason="stuck_loop", rows=rows, operations=operations))
     if ctx.state.pending():
         return (yield from settle_calls(ctx))
     if limit is not None and ctx.state.round > limit:
@@ -148,9 +152,10 @@ def _accept(ctx: Context, report: Report, *, cut: bool) -> Part[Outcome | None]:
     if not calls:
         text = "".join(part.text for part in parts if isinstance(part, TextPart))
         return (yield from finish(ctx, reply, report.usage, text, cut=cut))
+    ctx.guard.said("".join(part.text for part in parts if isinstance(part, TextPart)))
     rows, operations = intend(ctx, calls)
     if not rows:
-        operations = mark_first(ctx, operations)
+        operations = mark_first(ctx, operations, calls)
     step = Commit(rows=[reply, *rows], operations=operations, accept_upto=ctx.history.last_seq)
     yield from commit(ctx, step)
     return None

@@ -16,6 +16,7 @@ from stoic.core.plan import Plan
 from stoic.core.retry import RetryPolicy
 from stoic.core.segment import fingerprint
 from stoic.errors import StoreError
+from stoic.events import TurnStarted
 from stoic.ports import Connection, Outside
 from stoic.records import InboxEntry, Lease, Owner, Record
 from stoic.runtime.agents import Agent
@@ -134,7 +135,7 @@ class Engine:
         """
         connection = self.connection(agent.model)
         live, inbox = await self._load(lease, connection)
-        signal = CancelSignal()
+        signal = CancelSignal(known={entry.id for entry in inbox})
         head = connection.renderer.head(connection.model, agent.instructions, agent.schemas, agent.parameters)
         runner = Runner(
             self.outside,
@@ -146,6 +147,8 @@ class Engine:
             cancel=signal,
         )
         keep_lease = wanted is not None and _next_entry(live.history, inbox) != wanted
+        if live.history.open_turn is not None:
+            emit(TurnStarted(thread=lease.thread, turn=live.history.open_turn.number, resumed=True))
         self._running[lease.thread] = signal
         self._start_chores()
         try:
@@ -220,9 +223,14 @@ class Engine:
     async def _watch(self) -> None:
         """Pass on the cancels that other processes put into the inbox of threads that run here."""
         async for _ in self.store.changes():
-            if self._running:
+            # Only for turns that ran before the question: the answer may be old by the time it is here, and a cancel
+            # that one turn has taken must not stop the next.
+            asked_for = dict(self._running)
+            if asked_for:
                 for entry in await self.store.cancel_requests(self.owner.id):
-                    self.cancel(entry.thread, entry.id)
+                    signal = asked_for.get(entry.thread)
+                    if signal is not None and self._running.get(entry.thread) is signal:
+                        signal.request(entry.id)
             await wait_seconds(_WATCH_SECONDS)
 
 

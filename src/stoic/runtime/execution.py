@@ -9,10 +9,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from stoic.core import notes
+from stoic.core.arguments import arguments_of
 from stoic.core.commands import CallResult, PlannedCall
 from stoic.core.failures import FailureClass
 from stoic.core.history import EFFECTS
-from stoic.core.steps import arguments_of
 from stoic.ports import Clock
 from stoic.records import Operation
 from stoic.tools.declaration import Tool, render_result
@@ -99,6 +99,12 @@ async def _call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
 
 
 def _cap(text: str) -> str:
+    """Return text that the log and every request can hold: not too long, and without single surrogates.
+
+    Those come from file names that are not UTF-8 and from foreign JSON; no JSON in UTF-8 can hold them.
+    """
+    if not text.isascii():
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if len(text) <= LIMIT_CHARACTERS:
         return text
     return f"{text[:LIMIT_CHARACTERS]}\n[runtime: {len(text) - LIMIT_CHARACTERS} characters left out]"

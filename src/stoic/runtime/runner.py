@@ -40,13 +40,17 @@ T = TypeVar("T")
 class CancelSignal:
     """Says that somebody wants the turn stopped; interrupts what the runner waits for."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: set[str] | None = None) -> None:
+        """Begin without a request; `known` are the inbox entries that the turn itself has seen and decided on."""
         self.requested = False
         self.entries: list[str] = []
+        self._known = known or set[str]()
         self._waiting: asyncio.Task[Any] | None = None
 
     def request(self, entry: str | None = None) -> None:
         """Ask the turn to stop, once or again; `entry` is the inbox entry that said so."""
+        if entry in self._known:
+            return
         self.requested = True
         if entry is not None and entry not in self.entries:
             self.entries.append(entry)
@@ -115,6 +119,8 @@ class Runner:
             return stopped.value
         finally:
             generator.close()
+            # Whatever ends this early, the caller's own cancellation or a lost lease: no call runs on unwatched.
+            await self._execution.cancel()
 
     async def _perform(self, command: Command, *, keep_lease: bool) -> Event:
         match command:

@@ -21,8 +21,8 @@ class Transcript:
         if not row.visible or row.quarantine == "excluded":
             return
         if row.kind == "reply":
-            for message in messages(self._newest):
-                self._accepted += self._renderer.fragment(message)
+            for fragment in self._renderer.fragments(messages(self._newest)):
+                self._accepted += fragment
                 self._accepted += b","
             self._newest = [row]
         else:
@@ -42,7 +42,7 @@ class Transcript:
         """
         view = messages(self._newest)
         gate(view)
-        fragments = b",".join(map(self._renderer.fragment, view))
+        fragments = b",".join(self._renderer.fragments(view, newest=True))
         return b"".join((head, self._accepted, fragments, self._renderer.TAIL))
 
 

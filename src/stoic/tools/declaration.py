@@ -2,16 +2,15 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Literal, NewType, get_args, get_origin, get_type_hints, overload
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
 from stoic.core.commands import ToolFacts
+from stoic.core.loops import Effect
 from stoic.errors import ToolDeclarationError
 from stoic.records import Json, ToolSchema
-
-Effect = Literal["read", "write", "send", "exec", "poll", "wait"]
 
 OperationId = NewType("OperationId", str)
 """Annotate a parameter with it and the tool gets its operation's id there, to use as an idempotency key."""
@@ -32,10 +31,12 @@ class Tool:
         *,
         name: str | None = None,
         description: str | None = None,
-        effect: Effect = "write",
+        effect: Effect | None = None,
         status: Callable[..., str | Awaitable[str]] | None = None,
         idempotent: bool = False,
         timeout_seconds: float | None = None,
+        loop_key: Sequence[str] = (),
+        frozen_limit: int | None = None,
     ) -> None:
         """See `tool`."""
         self.function = function
@@ -44,9 +45,9 @@ class Tool:
             raise ToolDeclarationError(
                 f"tool name {self.name!r}: use 1 to 64 letters, digits, '_' or '-'; pass name=… to @tool"
             )
-        if effect not in get_args(Effect):
+        if effect is not None and effect not in get_args(Effect):
             raise ToolDeclarationError(f"tool {self.name}: effect {effect!r} is none of {', '.join(get_args(Effect))}")
-        self.effect: Effect = effect
+        self.effect: Effect = effect or "write"
         self.status = status
         self.idempotent = idempotent
         self.timeout_seconds = timeout_seconds
@@ -59,14 +60,17 @@ class Tool:
         self.schema = ToolSchema(name=self.name, description=self.description, parameters=self._json_schema())
         self.facts = ToolFacts(
             name=self.name,
-            effect=effect,
+            effect=self.effect,
+            declared=effect is not None,
+            loop_key=list(loop_key),
+            frozen_limit=frozen_limit,
             check=self.check,
             has_status=status is not None,
             idempotent=idempotent,
             keyed=bool(self._key_parameters),
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself."""
         return self.function(*args, **kwargs)
 
@@ -110,9 +114,11 @@ class Tool:
                 self._key_parameters.append(parameter.name)
                 continue
             default = ... if parameter.default is parameter.empty else parameter.default
-            description = None if _has_description(annotation) else described.get(parameter.name)
+            # Given as None, a description would replace the one in the annotation.
+            text = None if _has_description(annotation) else described.get(parameter.name)
+            described_as: dict[str, Any] = {"description": text} if text else {}
             self._parameters.append(parameter.name)
-            field = Field(default, alias=parameter.name, description=description)
+            field = Field(default, alias=parameter.name, **described_as)
             fields[_FIELD + parameter.name] = (annotation, field)
         try:
             return create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
@@ -142,10 +148,12 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    effect: Effect = "write",
+    effect: Effect | None = None,
     status: Callable[..., str | Awaitable[str]] | None = None,
     idempotent: bool = False,
     timeout_seconds: float | None = None,
+    loop_key: Sequence[str] = (),
+    frozen_limit: int | None = None,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Declare a typed function, sync or async, as a tool; its schema comes from its signature and docstring.
@@ -153,10 +161,12 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool
     Args:
         function: the function, when used as a bare decorator
         **declared: `name`: as models see it, default the function's. `description`: default the docstring up to its
-            first section. `effect`: `read`, `write` (default), `send`, `exec`, `poll` or `wait`; those that change the
+            first section. `effect`: `read`, `write` (what an undeclared tool counts as), `send`, `exec`, `poll` or `wait`; those that change the
             world (`write`, `send`, `exec`) are journaled and never silently repeated. `status`: a function
             `(operation_id, **arguments)` that answers `done`, `not_done` or `unknown` about an operation whose end was
             lost. `idempotent`: equal calls may be repeated without harm. `timeout_seconds`: default none.
+            `loop_key`: paths of the arguments that alone make two calls equal to the loop detector, such as
+            `plan.*.status`. `frozen_limit`: of a poll, equal outcomes in a row before it is blocked; default 20.
 
     Raises:
         ToolDeclarationError: a parameter without type, a name no provider takes, or a type without JSON schema

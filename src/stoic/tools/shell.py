@@ -44,21 +44,28 @@ async def run_command(command: str, folder: str, timeout_seconds: float) -> str:
     Raises:
         DeadlineError: it did not end in time; the whole process group was killed
     """
-    process = await asyncio.create_subprocess_exec(
-        "/bin/sh",
-        "-c",
-        command,
-        cwd=folder,
-        env=environment(),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )
-    if process.stdout is None:
-        raise RuntimeError("the command has no output pipe")
+    # A pipe of our own: with asyncio's, some Pythons tell the end of the command only when the last child in the
+    # background has closed the pipe (before 3.13, https://github.com/python/cpython/issues/119710).
+    reading_end, writing_end = os.pipe()
     output = _Capped()
-    reading = asyncio.ensure_future(output.read(process.stdout))
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "/bin/sh",
+            "-c",
+            command,
+            cwd=folder,
+            env=environment(),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=writing_end,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(reading_end)
+        raise
+    finally:
+        os.close(writing_end)
+    reading = asyncio.ensure_future(output.read(reading_end))
     try:
         async with asyncio.timeout(timeout_seconds):
             await process.wait()
@@ -88,7 +95,18 @@ class _Capped:
         self._tail = bytearray()
         self._dropped = 0
 
-    async def read(self, stream: asyncio.StreamReader) -> None:
+    async def read(self, file: int) -> None:
+        """Read a pipe to its end, then close it."""
+        stream = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(file, "rb", buffering=0)
+        )
+        try:
+            await self._take(stream)
+        finally:
+            transport.close()
+
+    async def _take(self, stream: asyncio.StreamReader) -> None:
         while chunk := await stream.read(65_536):
             room = _HALF - len(self._head)
             self._head += chunk[:room] if room > 0 else b""

@@ -8,11 +8,8 @@ https://platform.openai.com/docs/api-reference/chat/create
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import msgspec
-
-from stoic.errors import UsageError
-from stoic.records import AssistantMessage, CallView, Json, Message, ToolMessage, ToolSchema
-from stoic.wire.text import is_json_object, mend_json
+from stoic.records import AssistantMessage, CallView, ImagePart, Json, Message, ToolMessage, ToolSchema, UserMessage
+from stoic.wire.rendering import EMPTY_TEXT, encode, groups, join, readable_arguments, shown, sorted_parameters
 
 API = "chat"
 """The name of this API in requests and reports."""
@@ -21,9 +18,7 @@ TAIL = b"]}"
 """What closes a request after its last message."""
 
 _RESERVED = {"model", "messages", "tools", "stream", "stream_options", "n"}
-_EMPTY_TEXT = "(empty)"
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_encoder = msgspec.json.Encoder()
 
 
 def endpoint(base_url: str) -> str:
@@ -57,17 +52,39 @@ def head(model: str, system: str, tools: Sequence[ToolSchema], parameters: Mappi
     Raises:
         UsageError: A parameter is one the runtime itself sets.
     """
-    taken = sorted(_RESERVED & parameters.keys())
-    if taken:
-        raise UsageError(f"request parameter {taken[0]!r} is set by the runtime itself; remove it from the parameters")
-    body: dict[str, Json] = {"model": model}
-    body |= {name: parameters[name] for name in sorted(parameters)}
+    body: dict[str, Json] = {"model": model, **sorted_parameters(parameters, _RESERVED)}
     body |= {"stream": True, "stream_options": {"include_usage": True}}
     if tools:
         body["tools"] = [_tool(tool) for tool in tools]
     body["messages"] = []
-    opened = _encode(body)[: -len(TAIL)]
-    return opened + _encode({"role": "system", "content": system}) + b"," if system.strip() else opened
+    opened = encode(body)[: -len(TAIL)]
+    return opened + encode({"role": "system", "content": system}) + b"," if system.strip() else opened
+
+
+def fragments(
+    messages: Sequence[Message],
+    *,
+    newest: bool = False,  # noqa: ARG001 -- the port's; caching needs no marks here
+    call_id: Callable[[str], str] | None = None,
+) -> list[bytes]:
+    """Render messages, one fragment each, and the images of tool results.
+
+    Tool messages take text only (https://platform.openai.com/docs/api-reference/chat/create), so the images of results
+    follow in one user message right after the results of their reply, and each result says how many.
+
+    Args:
+        messages: What the model is to see.
+        newest: Without effect.
+        call_id: Maps call ids for a provider with rules of its own, such as `nine_characters`; default: unchanged.
+    """
+    found: list[bytes] = []
+    for group in groups(messages):
+        found += [fragment(group.reply, call_id)] if group.reply else []
+        found += [fragment(result, call_id) for result in group.results]
+        if any(result.images for result in group.results):
+            found.append(encode({"role": "user", "content": _images_of(group.results, call_id or str)}))
+        found += [fragment(each, call_id) for each in group.inputs]
+    return found
 
 
 def fragment(message: Message, call_id: Callable[[str], str] | None = None) -> bytes:
@@ -78,20 +95,19 @@ def fragment(message: Message, call_id: Callable[[str], str] | None = None) -> b
 
     Args:
         message: What the model is to see.
-        call_id: Maps call ids for a provider with rules of its own, such as `nine_characters`; default: unchanged.
+        call_id: As for `fragments`.
     """
     rename = call_id or str
     if isinstance(message, AssistantMessage):
-        return _encode(_assistant(message, rename))
-    text = message.text if message.text.strip() else _EMPTY_TEXT
+        return encode(_assistant(message, rename))
     if isinstance(message, ToolMessage):
-        return _encode({"role": "tool", "tool_call_id": rename(message.call_id), "content": text})
-    return _encode({"role": "user", "content": text})
+        return encode({"role": "tool", "tool_call_id": rename(message.call_id), "content": _result_text(message)})
+    return encode({"role": "user", "content": _user_content(message)})
 
 
 def render(head_bytes: bytes, fragments: Iterable[bytes]) -> bytes:
     """Put a whole request body together."""
-    return head_bytes + b",".join(fragments) + TAIL
+    return join(head_bytes, fragments, TAIL)
 
 
 def nine_characters(call_id: str) -> str:
@@ -109,26 +125,44 @@ def _tool(tool: ToolSchema) -> dict[str, Json]:
     return {"type": "function", "function": function}
 
 
+def _user_content(message: UserMessage) -> Json:
+    if not message.images:
+        return shown(message.text)
+    text: list[Json] = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    return [*map(_image, message.images), *text]
+
+
+def _image(image: ImagePart) -> Json:
+    # Limits of OpenAI: https://platform.openai.com/docs/guides/images-vision (50 MB and 500 images a request).
+    return {"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{image.data_base64}"}}
+
+
+def _result_text(message: ToolMessage) -> str:
+    if not message.images:
+        return shown(message.text)
+    note = f"({len(message.images)} image(s) of this result follow in the next user message)"
+    return f"{message.text}\n{note}" if message.text.strip() else note
+
+
+def _images_of(results: Sequence[ToolMessage], rename: Callable[[str], str]) -> list[Json]:
+    content: list[Json] = []
+    for result in results:
+        if result.images:
+            content.append(
+                {"type": "text", "text": f"Images of the result of {result.name} ({rename(result.call_id)}):"}
+            )
+            content += map(_image, result.images)
+    return content
+
+
 def _assistant(message: AssistantMessage, rename: Callable[[str], str]) -> dict[str, Json]:
     # With calls and no text the content is null: OpenAI's own replies look so, and some servers demand the key.
     text = message.text if message.text.strip() else None
     if not message.calls:
-        return {"role": "assistant", "content": text or _EMPTY_TEXT}
+        return {"role": "assistant", "content": text or EMPTY_TEXT}
     return {"role": "assistant", "content": text, "tool_calls": [_call(call, rename) for call in message.calls]}
 
 
 def _call(call: CallView, rename: Callable[[str], str]) -> dict[str, Json]:
-    arguments = call.arguments
-    if not arguments.strip():
-        arguments = "{}"
-    elif not is_json_object(arguments):
-        arguments = _encode({"unreadable_arguments": arguments}).decode()
-    return {"id": rename(call.id), "type": "function", "function": {"name": call.name, "arguments": arguments}}
-
-
-def _encode(value: Json) -> bytes:
-    try:
-        return _encoder.encode(value)
-    except UnicodeEncodeError:
-        # Single surrogates come from file names and foreign JSON; UTF-8 cannot hold them.
-        return _encoder.encode(mend_json(value))
+    function = {"name": call.name, "arguments": readable_arguments(call.arguments)}
+    return {"id": rename(call.id), "type": "function", "function": function}
