@@ -4,7 +4,7 @@ from stoic.core.failures import Axis, FailureClass
 from stoic.records import Record
 
 
-class Evidence(Record):
+class Evidence(Record, frozen=True):
     """One field of the exchange that decided something; never the body of a refusal."""
 
     field: str
@@ -15,7 +15,7 @@ class Evidence(Record):
     """What it decided: `class`, `wait`, `axis`, `scope`, `category` or `where`."""
 
 
-class Verdict(Record):
+class Verdict(Record, frozen=True):
     """What a report means. `failure` None: a complete reply that is neither a refusal nor a failure."""
 
     failure: FailureClass | None

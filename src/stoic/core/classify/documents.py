@@ -1,0 +1,54 @@
+"""Reads a report's reply: its JSON values in order, through the reader of the API shape they have."""
+
+from types import ModuleType
+
+from stoic.core.classify.fields import decoded, items, mapping, text
+from stoic.core.classify.reading import Document, Hint, Reading, fresh
+from stoic.core.classify.rules import refused
+from stoic.core.classify.shapes import chat, converse, generate, messages, ndjson, responses, single_vendor
+from stoic.records import Report
+
+_SHAPES: tuple[ModuleType, ...] = (responses, messages, converse, ndjson, chat, generate, single_vendor)
+
+
+def documents_of(report: Report) -> list[Document]:
+    """Return the JSON values of an answer in order: those of its body, then those of its events."""
+    body = decoded(report.body)
+    found = [Document(path=f"body[{index}]", data=mapping(entry), raw=entry) for index, entry in enumerate(items(body))]
+    if not found and body is not None:
+        found.append(Document(path="body", data=mapping(body), raw=body))
+    for index, event in enumerate(report.events):
+        data = decoded(event.get("data"))
+        name = text(event.get("event"))
+        found.append(Document(path=f"events[{index}].data", data=mapping(data), event=name, raw=data))
+    return found
+
+
+def read_reply(report: Report, documents: list[Document]) -> Reading:
+    """Return what the reply holds; what a live attempt's wire assembled takes the place of what its events say."""
+    # A request for a stream may be answered by a body: an error, or a server that does not stream.
+    failed = report.body is not None or (report.status or 0) >= 400  # noqa: PLR2004 -- the error statuses of HTTP
+    reading = fresh(stream=bool(report.events) or (report.stream and not failed))
+    shape = next((one for one in _SHAPES if any(_fits(one, document) for document in documents)), chat)
+    shape.read(documents, reading)
+    _read_guardrail(documents, reading)
+    if report.parts is not None:
+        reading.known = True
+        reading.parts = list(report.parts)
+        reading.ended = report.ended
+        reading.done = reading.done or report.end_unconfirmed
+        if report.finish is not None and reading.finish is None:
+            reading.set_finish(report.finish, "finish")
+    return reading
+
+
+def _read_guardrail(documents: list[Document], reading: Reading) -> None:
+    """Bedrock adds its guardrail's action to the body of whatever model answered."""
+    for document in documents:
+        if document.data.get("amazon-bedrock-guardrailAction") == "INTERVENED":
+            field = f"{document.path}.amazon-bedrock-guardrailAction"
+            reading.hints.append(Hint(mark=refused("guardrail", where="completion"), field=field, value="INTERVENED"))
+
+
+def _fits(shape: ModuleType, document: Document) -> bool:
+    return bool(shape.reads(document.data)) or (shape is converse and document.event in converse.EVENTS)

@@ -1,0 +1,165 @@
+"""Says what an error object means: its codes first, then a text its provider is known to use, then the status."""
+
+import re
+from collections.abc import Iterator
+
+from stoic.core.classify import providers, shared_codes
+from stoic.core.classify.error_objects import in_message
+from stoic.core.classify.fields import at, code_like, filtered_names, fold, items, mapping, shortened, text
+from stoic.core.classify.rules import ErrorObject, Family, Finding, Mark, Words, refused
+from stoic.core.failures import Axis, FailureClass
+from stoic.records import Json
+
+_POLICY = re.compile(r"([a-z]+)_policy(?:_violation)?")
+_WORDS_READ = 4000
+
+
+def judge(error: ErrorObject, family: Family, *, page: bool = False) -> Finding | None:
+    """Return what an error means, or None if nothing about it is known.
+
+    Args:
+        error: The error.
+        family: What is known of its provider.
+        page: Whether it came as a page for people.
+    """
+    found = _opened(error, family) or specific(error, family)
+    by_status = _by_status(error.status, family, page=page)
+    found = _confirmed(found, by_status) or found or by_status or _by_code(error, shared_codes.VAGUE)
+    return found and _completed(found, error, family)
+
+
+def by_status(status: int | None, family: Family, *, page: bool) -> Finding | None:
+    """Return what an HTTP status alone means at this provider."""
+    return _by_status(status, family, page=page)
+
+
+def specific(error: ErrorObject, family: Family) -> Finding | None:
+    """Return what an error's own codes or known text mean, without the status."""
+    return (
+        (family.read(error) if family.read else None)
+        or _by_code(error, family.codes, shared_codes.CODES, firm=True)
+        or _by_policy(error)
+        or _by_words_or_code(error, family)
+    )
+
+
+def _by_words_or_code(error: ErrorObject, family: Family) -> Finding | None:
+    """Return what a known text says, unless a code already says the same: structure is the better evidence."""
+    said, coded = _by_words(error, family), _by_code(error, family.codes, shared_codes.CODES)
+    return _confirmed(said, coded) or said or coded
+
+
+def _confirmed(said: Finding | None, structural: Finding | None) -> Finding | None:
+    """Return the structural finding if a text says nothing more than it."""
+    if said is None or structural is None or not said.by_text or said.limit_tokens is not None:
+        return None
+    same = (said.mark.failure, said.mark.axis) == (structural.mark.failure, structural.mark.axis)
+    return structural if same and said.mark.waits == structural.mark.waits else None
+
+
+def _opened(error: ErrorObject, family: Family) -> Finding | None:
+    """Return what an error inside this one means: a gateway's, or one whose text is an error as a whole."""
+    for inner, provider in family.open(error) if family.open else []:
+        found = specific(inner, providers.family(provider))
+        if found:
+            return found
+    for inner in in_message(error.message, error.message_field, error.status):
+        found = specific(inner, family)
+        if found:
+            return found
+    return None
+
+
+def _by_code(error: ErrorObject, *tables: dict[str, Mark], firm: bool = False) -> Finding | None:
+    """Return what the most specific known code means; a code's first table counts."""
+    for field, value in error.codes:
+        code = fold(value)
+        mark = next((table[code] for table in tables if code in table), None)
+        if mark is not None and (mark.firm or not firm):
+            return Finding(mark=mark, field=field, value=value)
+    return None
+
+
+def _by_policy(error: ErrorObject) -> Finding | None:
+    """OpenAI names a policy verdict `<category>_policy` or `<category>_policy_violation`; the set is open."""
+    for field, value in error.codes:
+        matched = _POLICY.fullmatch(value)
+        if matched:
+            # Misalignment is a verdict on what the agent was about to do, to be reviewed by a person.
+            scope = "agent_action" if matched[1] == "misalignment" else None
+            return Finding(mark=refused(matched[1], scope=scope), field=field, value=value)
+    return None
+
+
+def _by_words(error: ErrorObject, family: Family) -> Finding | None:
+    if not error.message:
+        return None
+    for row in family.words:
+        if row.statuses and error.status not in row.statuses:
+            continue
+        matched = re.search(row.pattern, error.message[:_WORDS_READ], re.IGNORECASE | re.DOTALL)
+        found = matched and _with_numbers(row, matched, error)
+        if found:
+            return found
+    return None
+
+
+def _with_numbers(row: Words, matched: re.Match[str], error: ErrorObject) -> Finding | None:
+    groups = matched.groupdict()
+    numbers = {name: _count(value) for name, value in groups.items() if value and name != "category"}
+    limit, requested, taken = numbers.get("limit"), numbers.get("requested"), numbers.get("input")
+    if limit is not None and requested is not None and requested <= limit:
+        return None  # it fits the limit: only a matter of time
+    mark, most = row.mark, numbers.get("most")
+    if groups.get("category"):
+        mark = refused(groups["category"].lower(), where=mark.where)
+    if limit is not None and taken is not None and taken < limit and mark.failure is FailureClass.CONTEXT_LENGTH:
+        mark, most = Mark(failure=mark.failure, axis=Axis.REQUEST_CHANGE), limit - taken
+    return Finding(mark=mark, field=error.message_field, value=shortened(matched[0]), limit_tokens=most, by_text=True)
+
+
+def _count(digits: str) -> int:
+    return int(digits.replace(",", ""))
+
+
+def _by_status(status: int | None, family: Family, *, page: bool) -> Finding | None:
+    if status is None:
+        return None
+    mark = family.statuses.get(status) or shared_codes.by_status(status, page=page)
+    return mark and Finding(mark=mark, field="status", value=str(status))
+
+
+# ---- what more a refusal's error says ------------------------------------------------------------
+
+
+def _completed(found: Finding, error: ErrorObject, family: Family) -> Finding:
+    """Return a refusal with the category and side that other fields or the known text name."""
+    mark = found.mark
+    if mark.failure is not FailureClass.REFUSAL:
+        return found
+    # "Moderation" only says that there was one: a filter or a sentence may say about what.
+    named = None if mark.category == "moderation" else mark.category
+    category, where = named, mark.where
+    for name, side in _filters(error.data):
+        category, where = category or name, where or side
+    said = _by_words(error, family) if category is None or where is None else None
+    if said and said.mark.failure is FailureClass.REFUSAL:
+        category, where = category or said.mark.category, where or said.mark.where
+    complete = Mark(
+        failure=mark.failure, axis=mark.axis, category=category or mark.category, where=where, scope=mark.scope
+    )
+    value = "" if found.by_text else found.value
+    return Finding(mark=complete, field=found.field, value=code_like(value))
+
+
+def _filters(data: dict[str, Json]) -> Iterator[tuple[str | None, str | None]]:
+    """Yield (category, where) of the content filters that acted, as Azure lists them."""
+    for holder in (mapping(data.get("innererror")), data):
+        for key in ("content_filter_result", "content_filter_results"):
+            for name in filtered_names(holder.get(key)):
+                yield ("blocklist" if name == "custom_blocklists" else name), None
+    for entry in items(data.get("content_filters")):
+        if mapping(entry).get("blocked") is True:
+            side = {"prompt": "prompt", "completion": "completion"}.get(text(at(entry, "source_type")))
+            names = list(filtered_names(at(entry, "content_filter_results")))
+            yield (names[0] if names else None), side

@@ -1,0 +1,211 @@
+"""Finds the error objects of an exchange, wherever they sit: body, chunk, in-stream event, or inside another error."""
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+
+import msgspec
+
+from stoic.core.classify.fields import at, fold, items, mapping, number, text, word
+from stoic.core.classify.rules import ErrorObject
+from stoic.records import Json
+
+_PAGE = re.compile(r"<!doctype|<html|<head|<body", re.IGNORECASE)
+_WRAPPED = re.compile(
+    r"^(?:[\w .:/-]{0,160}?(?:Error code: \d{3} - |Exception - ))?(?:b['\"])?(?P<inner>[{\[].*)$", re.DOTALL
+)
+"""A text that is an error as a whole, or after the prefix of an SDK; JSON quoted amid prose does not count."""
+_NO_ERROR_WORDS = frozenset({"", "none", "null", "ok", "success", "0", "200"})
+_ANSWER_KEYS = ("choices", "candidates", "output", "content", "response", "result", "generated_text")
+_MESSAGE_KEYS = ("message", "Message", "error_msg", "errorMessage", "msg", "status_msg", "detail", "error_description")
+_DEPTH = 4
+
+
+def is_page(body: Json) -> bool:
+    """Return whether a body is an HTML page, as proxies and CDNs write them."""
+    return isinstance(body, str) and _PAGE.search(body[:2000]) is not None
+
+
+def in_body(body: Json, status: int | None) -> Iterator[ErrorObject]:
+    """Yield the error objects of an answer that was no stream; the most specific first."""
+    failed = status is not None and status >= 400  # noqa: PLR2004 -- the first error status of HTTP
+    if isinstance(body, str):
+        if failed and body.strip() and not is_page(body):
+            yield ErrorObject(path="body", data={}, codes=[], message=body, message_field="body", status=status)
+        return
+    yield from _found(body, "body", status, failed=failed, depth=0)
+
+
+def in_event(event: dict[str, Json], path: str) -> Iterator[ErrorObject]:
+    """Yield the error objects of one stream event."""
+    data = event.get("data")
+    name = text(event.get("event"))
+    if fold(name).endswith("exception"):  # AWS event streams name the event after the exception
+        yield _error(mapping(data), f"{path}.data", None, extra=[(f"{path}.event", name)])
+        return
+    if name == "error" and isinstance(data, str) and data.strip():
+        yield ErrorObject(path=f"{path}.data", data={}, codes=[], message=data, message_field=f"{path}.data")
+        return
+    for key, value in mapping(data).items():
+        if key.endswith("Exception"):
+            yield _error(mapping(value), f"{path}.data.{key}", None, extra=[(f"{path}.data", key)])
+    yield from _found(data, f"{path}.data", None, failed=name == "error", depth=0)
+
+
+def in_message(message: str, path: str, status: int | None) -> Iterator[ErrorObject]:
+    """Yield the error objects written inside a text, as SDKs and gateways do: `Error code: 429 - {'error': …}`."""
+    matched = _WRAPPED.match(message.strip())
+    if matched:
+        yield from _found(_parsed(matched["inner"]), path, status, failed=True, depth=1)
+
+
+def _parsed(inner: str) -> Json:
+    """Return the JSON or Python literal that a text begins with, or None."""
+    end = max(inner.rfind("}"), inner.rfind("]")) + 1
+    try:
+        return msgspec.json.decode(inner[:end].encode(errors="replace"))
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an odd escape in somebody's text is no news for our user's terminal
+        try:
+            return ast.literal_eval(inner[:end])
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return None
+
+
+def _found(value: Json, path: str, status: int | None, *, failed: bool, depth: int) -> Iterator[ErrorObject]:
+    """Yield what looks like an error below a value."""
+    if depth > _DEPTH:
+        return
+    if isinstance(value, list):
+        for index, entry in enumerate(items(value)[:3]):
+            yield from _found(entry, f"{path}[{index}]", status, failed=failed, depth=depth + 1)
+        return
+    data = mapping(value)
+    nested = list(_nested(data, path, status, failed=failed, depth=depth))
+    yield from nested
+    if not nested and _is_flat_error(data, failed=failed):
+        yield _error(data, path, status)
+
+
+def _nested(data: dict[str, Json], path: str, status: int | None, *, failed: bool, depth: int) -> Iterator[ErrorObject]:
+    """Yield the errors below the keys that hold them."""
+    inner = data.get("error")
+    if isinstance(inner, str) and inner.lower() not in _NO_ERROR_WORDS:
+        yield _error(data, path, status, message=(inner, f"{path}.error"))
+    elif isinstance(inner, dict) and inner:
+        yield from _object_error(mapping(inner), data, f"{path}.error", status, depth)
+    for key in ("Error", "base_resp"):
+        if mapping(data.get(key)) and number(at(data, key, "status_code")) != 0:
+            yield _error(mapping(data[key]), f"{path}.{key}", status)
+    if data.get("success") is False or (failed and "errors" in data):
+        yield from _found(data.get("errors"), f"{path}.errors", status, failed=True, depth=depth + 1)
+    if failed and isinstance(data.get("detail"), dict):
+        yield from _found(data["detail"], f"{path}.detail", status, failed=True, depth=depth + 1)
+    yield from _enclosed(data, path, status, depth)
+
+
+def _enclosed(data: dict[str, Json], path: str, status: int | None, depth: int) -> Iterator[ErrorObject]:
+    """Yield the errors of what a document encloses: a response, or one of a reply's choices."""
+    if mapping(data.get("Response")):  # Tencent wraps every answer so
+        yield from _found(data["Response"], f"{path}.Response", status, failed=False, depth=depth + 1)
+    response = mapping(data.get("response"))
+    if response.get("error") and text(data.get("type")).startswith("response."):
+        yield from _found(response, f"{path}.response", status, failed=False, depth=depth + 1)
+    for index, choice in enumerate(items(data.get("choices"))[:3]):
+        if mapping(choice).get("error"):
+            yield from _found(choice, f"{path}.choices[{index}]", status, failed=False, depth=depth + 1)
+
+
+def _object_error(
+    inner: dict[str, Json], outer: dict[str, Json], path: str, status: int | None, depth: int
+) -> Iterator[ErrorObject]:
+    """Yield an error object, or the one inside it."""
+    if isinstance(inner.get("error"), dict | str) and inner.get("error"):
+        yield from _found(inner, path, status, failed=True, depth=depth + 1)
+        return
+    outer_code = word(outer.get("code"))
+    extra = [(f"{path.removesuffix('.error')}.code", outer_code)] if outer_code else []
+    yield _error(inner, path, status, after=extra)
+
+
+def _is_flat_error(data: dict[str, Json], *, failed: bool) -> bool:
+    """Return whether an object is an error without an `error` key."""
+    if not data:
+        return False
+    if failed:
+        return True
+    if data.get("object") == "error" or data.get("type") == "error" or data.get("event_type") == "error":
+        return True
+    if data.get("error_code") not in (None, 0, "0", ""):
+        return True
+    answered = any(data.get(key) for key in _ANSWER_KEYS)
+    named = word(data.get("code")).lower() not in _NO_ERROR_WORDS or "__type" in data
+    return named and not answered and isinstance(data.get("message"), str)
+
+
+def _error(
+    data: dict[str, Json],
+    path: str,
+    status: int | None,
+    *,
+    message: tuple[str, str] | None = None,
+    extra: list[tuple[str, str]] | None = None,
+    after: list[tuple[str, str]] | None = None,
+) -> ErrorObject:
+    found = list(_codes(data, path))
+    said, field = message or _message(data, path)
+    return ErrorObject(
+        path=path,
+        data=data,
+        codes=[*(extra or []), *found, *(after or [])],
+        message=said,
+        message_field=field,
+        status=status if status is not None and status >= 400 else _named_status(data),  # noqa: PLR2004 -- HTTP errors
+    )
+
+
+def _message(data: dict[str, Json], path: str) -> tuple[str, str]:
+    for key in _MESSAGE_KEYS:
+        value = data.get(key)
+        if isinstance(value, str) and value:
+            return value, f"{path}.{key}"
+        if isinstance(value, list) and value:  # FastAPI's list of validation errors
+            return text(mapping(items(value)[0]).get("msg")), f"{path}.{key}[0].msg"
+    return "", path
+
+
+def _codes(data: dict[str, Json], path: str) -> Iterator[tuple[str, str]]:
+    """Yield an error's codes, from the most specific to the widest."""
+    yield from _word_at(data, path, "details", "error_code")
+    yield from _word_at(data, path, "innererror", "innererror", "code")
+    yield from _word_at(data, path, "innererror", "code")
+    for index, detail in enumerate(items(data.get("details"))):
+        yield from _word_at(mapping(detail), f"{path}.details[{index}]", "reason")
+    for detail in items(data.get("detail"))[:1]:
+        yield from _word_at(mapping(detail), f"{path}.detail[0]", "type")
+    yield from _word_at(data, path, "metadata", "error_type")
+    for key in ("code", "Code", "error_code", "status_code", "error_type", "type", "__type", "status"):
+        value = word(data.get(key))
+        if key == "__type":
+            value = value.rpartition("#")[2]
+        if value.lower() not in _NO_ERROR_WORDS:
+            yield f"{path}.{key}", value
+    yield from _word_at(data, path, "metadata", "provider_code")
+
+
+def _word_at(data: dict[str, Json], path: str, *keys: str) -> Iterator[tuple[str, str]]:
+    value = word(at(data, *keys))
+    if value:
+        yield ".".join((path, *keys)), value
+
+
+def _named_status(data: dict[str, Json]) -> int | None:
+    """Return the HTTP status an error names itself, as aggregators do inside a 200."""
+    for key in ("code", "status", "status_code", "raw_status_code", "http_status", "originalStatusCode"):
+        value = number(data.get(key))
+        if value is not None and 400 <= value < 600:  # noqa: PLR2004 -- the error statuses of HTTP
+            return int(value)
+    return None

@@ -1,0 +1,84 @@
+"""Reads JSON values whose shape is not known: a wrong type is an absent value, never an exception."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+
+from stoic.records import Json
+
+_SHORT_WORD = re.compile(r"[A-Za-z0-9._:/#-]{1,64}")
+
+
+def mapping(value: Json) -> dict[str, Any]:
+    """Return the value if it is an object, else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def items(value: Json) -> list[Any]:
+    """Return the value if it is an array, else an empty one."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def text(value: Json) -> str:
+    """Return the value if it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def word(value: Json) -> str:
+    """Return a code-like value as text: a string or a whole number; anything else is empty."""
+    if isinstance(value, bool):
+        return ""
+    return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
+
+
+def number(value: Json) -> float | None:
+    """Return a number, also one written as a string; None if it is none or not finite."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if abs(found) < 1e15 else None  # noqa: PLR2004 -- beyond any time or count; also stops infinity and NaN
+
+
+def at(value: Json, *path: str) -> Json:
+    """Return what stands at a path of object keys, or None."""
+    for key in path:
+        value = mapping(value).get(key)
+    return value
+
+
+def shortened(value: str) -> str:
+    """Return a value as evidence shows it: one line, at most 120 characters."""
+    line = " ".join(value.split())
+    return line if len(line) <= 120 else line[:119] + "…"  # noqa: PLR2004 -- the number of the sentence above
+
+
+def code_like(value: str) -> str:
+    """Return the value if it looks like a code, else an empty string: what is content does not become evidence."""
+    return value if _SHORT_WORD.fullmatch(value) else ""
+
+
+def fold(code: str) -> str:
+    """Return a code without case and separators: `RateLimitError`, `rate_limit_error` → `ratelimiterror`."""
+    return "".join(filter(str.isalnum, code)).lower()
+
+
+def filtered_names(value: Json) -> Iterator[str]:
+    """Yield the names of an object's entries that say `filtered: true` or `blocked: true`, in order."""
+    for name, entry in mapping(value).items():
+        if mapping(entry).get("filtered") is True or mapping(entry).get("blocked") is True:
+            yield name
+
+
+def decoded(value: Json) -> Json:
+    """Return the value of a text that is JSON, else the value itself."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            return msgspec.json.decode(value.encode(errors="replace"))
+        except (msgspec.DecodeError, RecursionError):
+            return value
+    return value

@@ -1,0 +1,1 @@
+"""One reader for each API shape: what a reply holds, whole or streamed."""

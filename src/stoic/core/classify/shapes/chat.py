@@ -1,0 +1,109 @@
+"""Chat Completions, whole or streamed: OpenAI, Azure and every compatible server."""
+
+from stoic.core.classify.fields import filtered_names, items, mapping, text, word
+from stoic.core.classify.reading import Document, Hint, Reading, joined_arguments, usage_of
+from stoic.core.classify.rules import REFUSED, refused
+
+_NATIVE_REFUSALS = {
+    "refusal": REFUSED,
+    "safety": refused(where="completion"),
+    "prohibited_content": refused("prohibited_content", where="completion"),
+    "blocklist": refused("blocklist", where="completion"),
+    "spii": refused("pii", where="completion"),
+    "content_filter": refused(where="completion"),
+    "content_filtered": refused(where="completion"),
+    "guardrail_intervened": refused("guardrail", where="completion"),
+    "sensitive": refused("sensitive", where="completion"),
+}
+"""What an aggregator's `native_finish_reason` says when its own `finish_reason` says only `stop`."""
+
+
+def reads(data: dict[str, object]) -> bool:
+    """Return whether a document is of this shape."""
+    return "choices" in data
+
+
+def read(documents: list[Document], reading: Reading) -> None:
+    """Fill the reading from a body or from chunks."""
+    for document in documents:
+        if document.raw == "[DONE]":
+            reading.done = True
+        if "choices" in document.data:
+            _read_document(document, reading)
+    if not reading.stream:
+        reading.ended = reading.known
+    elif reading.finish is not None:
+        reading.ended = True
+    if reading.ended:
+        reading.close_calls()
+
+
+def _read_document(document: Document, reading: Reading) -> None:
+    data, path = document.data, document.path
+    reading.known = True
+    reading.note(data)
+    if mapping(data.get("usage")):
+        reading.usage = usage_of(data["usage"], ("prompt_tokens", "completion_tokens", "cached_tokens", ""))
+    for name, category, where in (
+        ("input_sensitive", "sensitive", "prompt"),
+        ("output_sensitive", "sensitive", "completion"),
+    ):
+        if data.get(name) is True:  # MiniMax
+            reading.hints.append(Hint(mark=refused(category, where=where), field=f"{path}.{name}", value="true"))
+    for index, entry in enumerate(items(data.get("prompt_filter_results"))):
+        _note_filters(
+            mapping(entry).get("content_filter_results"), f"{path}.prompt_filter_results[{index}]", "prompt", reading
+        )
+    if not items(data.get("choices")):
+        return
+    choice = mapping(items(data["choices"])[0])
+    _read_choice(choice, f"{path}.choices[0]", reading)
+
+
+def _read_choice(choice: dict[str, object], path: str, reading: Reading) -> None:
+    for key in ("message", "delta"):
+        message = mapping(choice.get(key))
+        if message:
+            _read_message(message, f"{path}.{key}", reading)
+    reading.add_text(text(choice.get("text")))
+    reading.set_finish(choice.get("finish_reason"), f"{path}.finish_reason")
+    _note_filters(choice.get("content_filter_results"), f"{path}.content_filter_results", "completion", reading)
+    native = word(choice.get("native_finish_reason"))
+    if native.lower() in _NATIVE_REFUSALS:
+        mark = _NATIVE_REFUSALS[native.lower()]
+        reading.hints.append(Hint(mark=mark, field=f"{path}.native_finish_reason", value=native))
+
+
+def _note_filters(results: object, path: str, where: str, reading: Reading) -> None:
+    for name in filtered_names(results):
+        reading.categories.append((f"{path}.{name}", "blocklist" if name == "custom_blocklists" else name))
+        reading.where = reading.where or where
+
+
+def _read_message(message: dict[str, object], path: str, reading: Reading) -> None:
+    content = message.get("content")
+    if isinstance(content, str):
+        reading.add_text(content)
+    for block in items(content):
+        reading.add_text(text(mapping(block).get("text")))
+        reading.other_output |= mapping(block).get("type") in ("image_url", "output_audio")
+    for key in ("reasoning_content", "reasoning", "thinking"):
+        if text(message.get(key)):
+            reading.add_thinking(text(message[key]))
+            break
+    reading.other_output |= bool(message.get("audio") or message.get("images"))
+    if text(message.get("refusal")) and not any(hint.field.endswith(".refusal") for hint in reading.hints):
+        reading.hints.append(Hint(mark=refused(where="completion"), field=f"{path}.refusal", value=""))
+    calls = items(message.get("tool_calls"))
+    if mapping(message.get("function_call")):
+        calls = [{"function": message["function_call"]}, *calls]
+    for position, entry in enumerate(calls):
+        call = mapping(entry)
+        key = word(call.get("index")) or str(position)
+        function = mapping(call.get("function"))
+        reading.add_call(
+            key,
+            name=text(function.get("name")),
+            arguments=joined_arguments(function.get("arguments")),
+            provider_id=text(call.get("id")),
+        )

@@ -1,0 +1,92 @@
+"""Recorded exchanges: what is malformed, and what becomes of what is not."""
+
+import pytest
+
+from stoic.core.classify import classify, report_from
+from stoic.errors import UsageError
+
+MALFORMED = {
+    "nothing": ({"provider": "x"}, "none of status, body, sse and exception"),
+    "status-text": ({"status": "429"}, "status must be an HTTP status number, not '429'"),
+    "status-flag": ({"status": True}, "status must be"),
+    "status-range": ({"status": 7}, "status must be an HTTP status number, not 7"),
+    "provider": ({"provider": 7, "status": 429}, "provider must be text, not 7"),
+    "api": ({"api": [], "status": 429}, "api must be text, not list"),
+    "headers": ({"status": 429, "headers": ["a"]}, "headers must be an object, not list"),
+    "sse": ({"sse": {"event": "x"}}, "sse must be a list of events, not dict"),
+    "sse-event": ({"sse": [{"data": 1}, "x"]}, "sse event 2 must be an object, not 'x'"),
+    "sse-in-body": ({"transport": "sse", "body": "x"}, "sse must be a list of events"),
+    "end": ({"sse": [], "end": "maybe"}, "end must be clean or cut, not 'maybe'"),
+    "exception": ({"exception": "ReadError"}, "exception must be an object with a type"),
+    "exception-type": ({"exception": {"message": "x"}}, "exception must be an object with a type"),
+    "now": ({"status": 429, "now": "yesterday"}, "now must be an ISO 8601 time, not 'yesterday'"),
+    "long": ({"status": "x" * 99}, "…"),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_exchange_says_which_field_is_wrong(name):
+    exchange, message = MALFORMED[name]
+    with pytest.raises(UsageError) as raised:
+        report_from(exchange)
+    assert message in str(raised.value)
+
+
+def test_exchange_without_a_provider_is_judged_by_shape():
+    report = report_from({"status": 429})
+    assert report.provider == "unknown"
+    assert classify(report).name == "rate_limit"
+
+
+def test_header_names_are_folded_and_numbers_become_text():
+    report = report_from({"status": 429, "headers": {"Retry-After": 7}})
+    assert report.headers == {"retry-after": "7"}
+    assert classify(report).retry_after_ms == 7000
+
+
+def test_moment_may_be_epoch_milliseconds():
+    assert report_from({"status": 429, "now": 1796011200000}).received_at == 1796011200000
+
+
+def test_event_data_may_be_json_text():
+    events = [{"event": None, "data": '{"choices": [{"delta": {"content": "hi"}, "finish_reason": "stop"}]}'}]
+    assert classify(report_from({"provider": "x", "status": 200, "sse": events})).name == "ok"
+    assert (
+        classify(report_from({"provider": "x", "status": 200, "sse": [{"data": "{broken"}]})).name == "truncated_stream"
+    )
+
+
+def test_causes_may_be_a_list_or_one_text():
+    one = report_from({"exception": {"type": "E", "cause": "socket.gaierror"}})
+    several = report_from({"exception": {"type": "E", "cause": ["a.B: c", "", None, "socket.gaierror"]}})
+    assert one.exception is not None
+    assert one.exception.cause == ["socket.gaierror"]
+    assert several.exception is not None
+    assert several.exception.cause == ["a.B: c", "socket.gaierror"]
+    assert classify(several).name == "network"
+
+
+@pytest.mark.parametrize(
+    ("exchange", "request_id"),
+    [
+        ({"status": 500, "headers": {"request-id": "req_1"}}, "req_1"),
+        ({"status": 500, "body": {"type": "error", "error": {"type": "api_error"}, "request_id": "req_2"}}, "req_2"),
+        (
+            {
+                "status": 200,
+                "sse": [
+                    {"event": "error", "data": {"type": "error", "error": {"type": "api_error"}, "request_id": "req_3"}}
+                ],
+            },
+            "req_3",
+        ),
+        ({"status": 400, "body": {"error": {"code": "x", "request_id": "req_4"}}}, "req_4"),
+        (
+            {"status": 200, "body": {"id": "c1", "choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}},
+            "c1",
+        ),
+        ({"status": 500}, None),
+    ],
+)
+def test_verdict_carries_the_providers_request_id(exchange, request_id):
+    assert classify(report_from(exchange)).request_id == request_id

@@ -1,0 +1,187 @@
+"""Stated waits: headers, fields and texts; and numbers that are none."""
+
+from typing import Any
+
+import pytest
+
+from stoic.core.classify import classify, report_from
+from stoic.core.classify.waits import date_ms, duration_ms
+
+NOW = "2026-11-30T04:00:00Z"
+
+
+def wait(headers=None, message="", provider="x", status=429, now: str | None = NOW, **error):
+    body = {"error": {"message": message, **error}}
+    exchange = {"provider": provider, "status": status, "headers": headers or {}, "body": body, "now": now}
+    return classify(report_from(exchange)).retry_after_ms
+
+
+HEADERS = {
+    "seconds": ({"Retry-After": "7"}, 7000),
+    "fraction": ({"retry-after": "0.5"}, 500),
+    "zero": ({"retry-after": "0"}, 0),
+    "http-date": ({"retry-after": "Mon, 30 Nov 2026 04:01:00 GMT"}, 60_000),
+    "past-date": ({"retry-after": "Mon, 30 Nov 2026 03:00:00 GMT"}, 0),
+    "worded": ({"retry-after": "1m30s"}, 90_000),
+    "milliseconds": ({"retry-after-ms": "250", "retry-after": "9"}, 250),
+    "azure-milliseconds": ({"x-ms-retry-after-ms": "1250"}, 1250),
+    "unreadable-then-readable": ({"retry-after-ms": "soon", "retry-after": "3"}, 3000),
+    "negative": ({"retry-after": "-5"}, None),
+    "absurd": ({"retry-after": "99999999999"}, None),
+    "infinite": ({"retry-after": "inf"}, None),
+    "exhausted-one-of-two": (
+        {
+            "x-ratelimit-remaining-requests": "10", "x-ratelimit-reset-requests": "1h",
+            "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m0s",
+        },
+        360_000,
+    ),
+    "both-exhausted": (
+        {
+            "x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "2s",
+            "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "480ms",
+        },
+        2000,
+    ),
+    "iso-reset": (
+        {"anthropic-ratelimit-input-tokens-remaining": "0", "anthropic-ratelimit-input-tokens-reset": "2026-11-30T04:00:42Z"},
+        42_000,
+    ),
+    "epoch-seconds": ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1796011260"}, 60_000),
+    "epoch-milliseconds": ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1796011230000"}, 30_000),
+    "nothing-exhausted": ({"x-ratelimit-remaining-requests": "5", "x-ratelimit-reset-requests": "20s"}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_header_states_the_wait(name):
+    headers, expected = HEADERS[name]
+    assert wait(headers) == expected
+
+
+TEXTS = {
+    "Please try again in 11.054s.": 11_054,
+    "Please try again in 480ms.": 480,
+    "try again in 1m30s": 90_000,
+    "Please try again in 5m45.6s. Visit x": 345_600,
+    "Please retry after 37 seconds.": 37_000,
+    "Please wait 42 seconds before retrying.": 42_000,
+    "please try again after 1 seconds": 1000,
+    "Try again in 2 hours and 5 minutes": 7_500_000,
+    "Please retry in 14.2s.": 14_200,
+    "Your limit resets in 3 days": 259_200_000,
+    "retry_after: 12": 12_000,
+    "请在 30 秒后重试": 30_000,
+    "Resets at 2026-11-30T04:00:10Z": 10_000,
+    "Available again on 2026-11-30 at 05:00 UTC": 3_600_000,
+    "try again on Nov 30, 2026 4:30 AM": 1_800_000,
+    "try again at 30 Nov 2026 16:00": 43_200_000,
+    "limit reached, resets 1796011320": 120_000,
+    "until 2026-11-30T06:00:00+01:00": 3_600_000,
+    # numbers that are no waits
+    "Limit 3, Used 3, Requested 1": None,
+    "Rate limit of 15 per 60s exceeded": None,
+    "Please try again later": None,
+    "The request took 30 seconds": None,
+    "model gpt-5-2026-12-01 is busy": None,
+    "Connection reset by peer after 30 seconds": None,
+    "wait until 2026-13-45": None,
+    "retry after 5%": None,
+    "Please try again in a few seconds": None,
+    "retry with 20 tokens": None,
+}
+
+
+@pytest.mark.parametrize("message", TEXTS)
+def test_text_states_the_wait(message):
+    assert wait(message=message) == TEXTS[message]
+
+
+FIELDS: dict[str, tuple[dict[str, Any], int | None]] = {
+    "duration-text": (
+        {"details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "14.5s"}]},
+        14_500,
+    ),
+    "duration-object": ({"details": [{"retryDelay": {"seconds": "3", "nanos": 500_000_000}}]}, 3500),
+    "retry-after": ({"retry_after": 4}, 4000),
+    "estimated-time": ({"estimated_time": 20.0}, 20_000),
+    "metadata-headers": (
+        {"metadata": {"headers": {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1796011230000"}}},
+        30_000,
+    ),
+    "metadata-retry-after": ({"metadata": {"headers": {"Retry-After": "6"}}}, 6000),
+    "resets-at-text": ({"resets_at": "2026-11-30T04:00:05Z"}, 5000),
+    "resets-at-epoch": ({"resets_at": 1796011205}, 5000),
+    "unreadable": ({"retry_after": "soon"}, None),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_field_states_the_wait(name):
+    fields, expected = FIELDS[name]
+    assert wait(**fields) == expected
+
+
+def test_header_beats_text():
+    assert wait({"retry-after": "8"}, "Please try again in 7.05s.") == 8000
+
+
+def test_wait_is_stated_only_where_time_helps():
+    assert wait({"retry-after": "30"}, status=401) is None
+    assert wait({"retry-after": "30"}, status=400) is None
+    assert wait({"retry-after": "30"}, code="insufficient_quota") is None
+    assert wait({"retry-after": "30"}, status=503) == 30_000
+
+
+def test_reset_of_a_limit_is_no_wait_for_an_overload():
+    assert wait({"x-ratelimit-reset-requests": "20s"}, status=503) is None
+
+
+def test_quota_with_a_stated_date_recovers_with_time():
+    error = {"message": "Allowance used up. It resets on 2026-12-01.", "code": "insufficient_quota"}
+    verdict = classify(report_from({"provider": "x", "status": 429, "body": {"error": error}, "now": NOW}))
+    assert (verdict.name, verdict.recovers_with, verdict.retry_after_ms) == ("quota", "time", 72_000_000)
+    assert [one.decided for one in verdict.evidence] == ["class", "wait"]
+
+
+def test_date_needs_a_time_to_be_relative_to():
+    headers = {"retry-after": "Mon, 30 Nov 2026 04:01:00 GMT"}
+    assert wait(headers, now=None) is None
+    assert wait({**headers, "Date": "Mon, 30 Nov 2026 04:00:30 GMT"}, now=None) == 30_000
+
+
+def test_zhipu_states_beijing_time():
+    error = {"code": "1308", "message": "已达到 5 小时的使用上限。您的限额将在 2026-11-30 13:00:00 重置"}
+    verdict = classify(report_from({"provider": "zhipu", "status": 429, "body": {"error": error}, "now": NOW}))
+    assert (verdict.name, verdict.recovers_with, verdict.retry_after_ms) == ("quota", "time", 3_600_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("6m0s", 360_000),
+        ("1h2m3.5s", 3_723_500),
+        ("2 days", 172_800_000),
+        ("5 mins", 300_000),
+        ("", None),
+        ("soon", None),
+    ],
+)
+def test_duration_is_read(text, expected):
+    assert duration_ms(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "zone_hours", "expected"),
+    [
+        ("1970-01-02", 0, 86_400_000),
+        ("1970-01-02 08:00", 8, 86_400_000),
+        ("1970-01-01T00:00:01-00:30", 0, 1_801_000),
+        ("2 Jan 1970", 0, 86_400_000),
+        ("January 2nd, 1970 at 12:00 PM", 0, 129_600_000),
+        ("Feb 31, 2026", 0, None),
+        ("nothing", 0, None),
+    ],
+)
+def test_date_is_read(text, zone_hours, expected):
+    assert date_ms(text, zone_hours) == expected
