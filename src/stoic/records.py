@@ -139,6 +139,29 @@ class Lease(Record, frozen=True):
     """The thread's last row when the lease was taken."""
 
 
+class Health(Record, frozen=True):
+    """What is known of one route's health; durable and shared by all who use the database (SPEC §7)."""
+
+    route: str
+    """Provider, endpoint, credential fingerprint and model: what one breaker stands for."""
+    state: Literal["closed", "open", "half_open"] = "closed"
+    bad_in_a_row: int = 0
+    openings: int = 0
+    """How often it opened since it was last closed."""
+    failure_class: str | None = None
+    failed_at_ms: int = 0
+    """The last real failure; a skipped attempt never moves it."""
+    until_ms: int | None = None
+    """When an open breaker lets a trial through by the clock; None: only an event does."""
+    waits_for: str | None = None
+    """`time`, `credential` or `config`."""
+    credential: str | None = None
+    config: str | None = None
+    trial_until_ms: int | None = None
+    """While a trial runs: when its slot is free again at the latest."""
+    tried_at_ms: int | None = None
+
+
 class Step(Record, frozen=True):
     """Everything of one step, stored in one transaction or not at all (SPEC §4)."""
 

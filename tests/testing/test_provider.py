@@ -35,6 +35,16 @@ def test_replies_are_played_in_order_and_then_a_clear_error():
     assert (provider.exhausted, provider.unplayed) == (1, [])
 
 
+def test_every_answer_says_that_it_is_simulated():
+    script = [["text:whole"], ["text:stream"], {"status": 429, "body": {}}, {"status": 200, "sse": []}]
+    with ScriptedProvider(script) as provider:
+        asked = [ASK, {**ASK, "stream": True}, ASK, {**ASK, "stream": True}, ASK]
+        answers = [post(provider.base_url, body) for body in asked]
+        answers.append(httpx2.post(provider.base_url + "/elsewhere", trust_env=False))
+    assert [answer.status_code for answer in answers] == [200, 200, 429, 200, 400, 404]
+    assert [answer.headers["stoic-simulated"] for answer in answers] == ["1"] * 6
+
+
 def test_reply_of_a_route_waits_for_a_request_of_that_route():
     with ScriptedProvider([["B", "text:b1"], ["A", "text:a1"], ["text:any"], ["B", "text:b2"]]) as provider:
         by_path = [text_of(post(provider.base_url_of(route))) for route in "ABAB"]

@@ -75,15 +75,18 @@ def test_both_case_files_are_read_whole():
 
 
 BROKEN = [
-    ("exc-incomplete-chunk", "h11.RemoteProtocolError", True),
-    ("exc-no-response", "h11.RemoteProtocolError", False),
-    ("exc-reset", "ConnectionResetError", True),
+    ("exc-incomplete-chunk", "httpcore2.RemoteProtocolError", "h11.RemoteProtocolError: peer closed", True),
+    ("exc-no-response", "httpcore2.RemoteProtocolError", None, False),
+    ("exc-reset", "httpcore2.ReadError", "ConnectionResetError: [Errno ", True),
 ]
 
 
-@pytest.mark.parametrize(("case_id", "kind", "begun"), BROKEN)
-def test_broken_connection_is_reported_as_the_exception_it_was(case_id, kind, begun, make_provider, make_request):
+@pytest.mark.parametrize(("case_id", "kind", "cause", "begun"), BROKEN)
+def test_broken_connection_is_reported_as_the_exception_it_was(
+    case_id, kind, cause, begun, make_provider, make_request
+):
     (report,), _ = send_all(make_provider, make_request, f"wire:{case_id}")
     assert report.exception is not None
     assert (report.exception.type, report.exception.after_first_byte) == (kind, begun)
+    assert [one[: len(cause or "")] for one in report.exception.cause[:1]] == ([cause] if cause else [])
     assert not report.ended

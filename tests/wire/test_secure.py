@@ -12,12 +12,13 @@ import pytest
 
 from stoic.errors import ConfigurationError
 from stoic.testing import ScriptedProvider
-from stoic.wire.tunnel import Proxy, read_proxy
+from stoic.wire.proxies import read_proxy
 
 FOLDER = Path(__file__).parent / "tls"
 CERTIFICATE = str(FOLDER / "certificate.pem")
 ANSWER = b'{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}'
 WHOLE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(ANSWER) + ANSWER
+CREDENTIAL = b"Proxy-Authorization: Basic dXNlcjp3byByZA==\r\n"
 IGNORE = lambda kind, text: None
 
 
@@ -58,8 +59,8 @@ def test_trusted_server_is_asked_over_one_secure_connection(make_provider, make_
 def test_untrusted_certificate_is_reported_as_what_it_is(make_provider, make_request):
     (report,), _ = asyncio.run(ask_secure(make_provider(), make_request))
     assert report.exception is not None
-    assert report.exception.type == "ssl.SSLCertVerificationError"
-    assert "CERTIFICATE_VERIFY_FAILED" in report.exception.message
+    assert report.exception.type == "httpcore2.ConnectError"
+    assert report.exception.cause[0].startswith("ssl.SSLCertVerificationError: [SSL: CERTIFICATE_VERIFY_FAILED]")
 
 
 def test_certificate_file_that_is_absent_is_reported_and_not_raised(make_provider, make_request, tmp_path):
@@ -98,31 +99,24 @@ async def through_proxy(wire_of, request, answer, onward=None):
     return report, asked
 
 
-def test_proxy_is_asked_for_a_tunnel_with_its_credential(make_provider, make_request):
-    async def run():
-        async with ScriptedProvider([["text:through"]]) as scripted:
-            request = make_request("http://provider.invalid:81/v1")
-            opened = b"HTTP/1.1 200 Connection established\r\n\r\n"
-            report, asked = await through_proxy(
-                lambda url: make_provider(proxy_url=url), request, opened, onward=scripted.port
-            )
-            return report, asked, scripted.requests
-
-    report, asked, requests = asyncio.run(run())
-    assert b"".join(asked) == (
-        b"CONNECT provider.invalid:81 HTTP/1.1\r\nhost: provider.invalid:81\r\n"
-        b"proxy-authorization: Basic dXNlcjp3byByZA==\r\n\r\n"
-    )
+def test_plain_request_is_handed_to_the_proxy_with_its_credential(make_provider, make_request):
+    request = make_request("http://provider.invalid:81/v1")
+    report, asked = asyncio.run(through_proxy(lambda url: make_provider(proxy_url=url), request, WHOLE))
+    assert asked[0].startswith(b"POST http://provider.invalid:81/v1/chat/completions HTTP/1.1\r\n")
+    assert b"\r\nhost: provider.invalid:81\r\n" in asked[0]
+    assert asked[0].count(CREDENTIAL) == 1
     assert (report.finish, report.exception) == ("stop", None)
-    assert "proxy-authorization" not in requests[0].headers
 
 
 @pytest.mark.parametrize("host", ["provider.invalid", "other.invalid"])
 def test_secure_connection_goes_through_the_tunnel_and_checks_the_providers_name(host, make_provider, make_request):
     async def run():
+        requests = []
+
         async def serve(reader, writer):
             try:
-                while await reader.read(65536):
+                while data := await reader.read(65536):
+                    requests.append(data)
                     writer.write(WHOLE)
             finally:
                 writer.close()
@@ -130,32 +124,35 @@ def test_secure_connection_goes_through_the_tunnel_and_checks_the_providers_name
         async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context()) as server:
             port = server.sockets[0].getsockname()[1]
             request = make_request(f"https://{host}/v1")
-            return await through_proxy(
+            report, asked = await through_proxy(
                 lambda url: make_provider(proxy_url=url, ca_file=CERTIFICATE),
                 request,
                 b"HTTP/1.1 200 OK\r\n\r\n",
                 onward=port,
             )
+            return report, asked, requests
 
-    report, asked = asyncio.run(run())
-    assert asked[0].startswith(f"CONNECT {host}:443 HTTP/1.1\r\n".encode())
+    report, asked, requests = asyncio.run(run())
+    assert asked[0].startswith(f"CONNECT {host}:443 HTTP/1.1\r\nHost: {host}:443\r\n".encode())
+    assert CREDENTIAL in asked[0]
+    assert all(b"proxy-authorization" not in request.lower() for request in requests)
     if host == "provider.invalid":
         assert (report.finish, report.exception) == ("stop", None)
     else:
         assert report.exception is not None
-        assert report.exception.type == "ssl.SSLCertVerificationError"
+        assert report.exception.cause[0].startswith("ssl.SSLCertVerificationError: ")
 
 
 REFUSALS = [
-    (b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n", "stoic.wire.tunnel.ProxyError"),
-    (b"SSH-2.0\r\n\r\n", "h11.RemoteProtocolError"),
-    (b"", "h11.RemoteProtocolError"),
+    (b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n", "httpcore2.ProxyError"),
+    (b"SSH-2.0\r\n\r\n", "httpcore2.RemoteProtocolError"),
+    (b"", "httpcore2.RemoteProtocolError"),
 ]
 
 
 @pytest.mark.parametrize(("answer", "kind"), REFUSALS)
 def test_proxy_that_opens_no_tunnel_is_reported(answer, kind, make_provider, make_request):
-    request = make_request("http://provider.invalid/v1")
+    request = make_request("https://provider.invalid/v1")
     report, _ = asyncio.run(through_proxy(lambda url: make_provider(proxy_url=url), request, answer))
     assert report.status is None
     assert report.exception is not None
@@ -181,18 +178,22 @@ def test_this_machine_is_never_reached_through_the_proxy(make_provider, make_req
 
 
 PROXIES = [
-    ("http://proxy:3128", Proxy("proxy", 3128, None)),
-    ("http://proxy", Proxy("proxy", 80, None)),
-    ("http://a:b@proxy:1/", Proxy("proxy", 1, "Basic YTpi")),
+    ("http://proxy:3128", 3128, []),
+    ("http://proxy", 80, []),
+    ("http://a:b@proxy:1/", 1, [(b"Proxy-Authorization", b"Basic YTpi")]),
 ]
 
 
-@pytest.mark.parametrize(("url", "proxy"), PROXIES)
-def test_proxy_is_read_from_its_url(url, proxy):
-    assert read_proxy(url) == proxy
+@pytest.mark.parametrize(("url", "port", "headers"), PROXIES)
+def test_proxy_is_read_from_its_url(url, port, headers):
+    proxy = read_proxy(url)
+    assert (proxy.url.host, proxy.url.port, proxy.headers) == (b"proxy", port, headers)
 
 
-@pytest.mark.parametrize("url", ["socks5://a:secret@proxy:1", "proxy:3128", "http://a:secret@proxy:99999", "http://"])
+@pytest.mark.parametrize(
+    "url",
+    ["socks5://a:secret@proxy:1", "http://a:secret@pröxy:1", "proxy:3128", "http://a:secret@proxy:99999", "http://"],
+)
 def test_proxy_that_is_none_is_a_configuration_error_without_its_password(url):
     with pytest.raises(ConfigurationError, match="must be given as http://host:port") as raised:
         read_proxy(url)
@@ -217,3 +218,29 @@ def test_handshake_that_is_never_answered_ends_with_the_connect_timeout(make_pro
     assert report.exception.type == "TimeoutError"
     assert report.exception.message == f"no connection to 127.0.0.1:{port} within 0.1 s"
     assert report.exception.fields == {"phase": "connect", "reused_connection": False}
+
+
+def test_cancelling_during_the_handshake_closes_the_connection(make_provider, make_request):
+    async def run():
+        async def serve(reader, writer):
+            try:
+                await reader.readexactly(1)
+                greeted.set()
+                await reader.read()
+                closed.set()
+            finally:
+                writer.close()
+
+        greeted, closed = asyncio.Event(), asyncio.Event()
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            request = make_request(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+            task = asyncio.create_task(make_provider().send(request, IGNORE))
+            await greeted.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            async with asyncio.timeout(20):
+                await closed.wait()
+        return closed.is_set()
+
+    assert asyncio.run(run())

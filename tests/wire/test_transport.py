@@ -99,8 +99,55 @@ def test_old_idle_connection_is_not_used(make_provider, make_request):
 def test_connection_that_brought_bytes_nobody_asked_for_is_not_used(make_provider, make_request):
     answer = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
     more = b"HTTP/1.1 408 Request Timeout\r\n\r\n"
-    _, connections = asyncio.run(answer_raw(make_provider, make_request, answer + more, count=3, close=False))
+    reports, connections = asyncio.run(answer_raw(make_provider, make_request, answer + more, count=3, close=False))
+    assert [(report.status, report.exception) for report in reports] == [(200, None)] * 3
     assert connections == 3
+
+
+def test_request_is_sent_once_although_its_first_connection_held_an_unasked_answer(make_provider, make_request):
+    answer = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
+
+    async def run(behind):
+        requests = []
+
+        async def serve(reader, writer):
+            try:
+                while data := await reader.read(65536):
+                    requests.append(data)
+                    writer.write(answer + behind)
+            finally:
+                writer.close()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            wire = make_provider()
+            request = make_request(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+            reports = [await wire.send(request, IGNORE) for _ in range(2)]
+            await wire.close()
+        return len(requests), [report.status for report in reports]
+
+    assert asyncio.run(run(answer)) == (2, [200, 200])
+    assert asyncio.run(run(b"no HTTP at all\r\n\r\n")) == (2, [200, 200])
+
+
+def test_answer_that_comes_before_the_request_is_taken_whole_is_heard(make_provider, make_request):
+    async def run():
+        async def serve(reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 413 Too Large\r\ncontent-length: 3\r\n\r\nbig")
+            await left.wait()
+            writer.close()
+
+        left = asyncio.Event()
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            request = make_request(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", "x" * 30_000_000)
+            wire = make_provider()
+            report = await wire.send(request, IGNORE)
+            await wire.close()
+            left.set()
+        return report
+
+    report = asyncio.run(run())
+    assert (report.status, report.body, report.exception) == (413, "big", None)
 
 
 def test_flood_on_an_idle_connection_is_not_taken_in_and_the_next_request_goes_elsewhere(make_provider, make_request):
@@ -310,14 +357,16 @@ def test_refused_connection_is_reported_with_its_type(make_provider, make_reques
         port = unused.getsockname()[1]
         report = asyncio.run(make_provider().send(make_request(f"http://127.0.0.1:{port}/v1"), IGNORE))
     assert report.exception is not None
-    assert report.exception.type == "ConnectionRefusedError"
+    assert report.exception.type == "httpcore2.ConnectError"
+    assert report.exception.cause[0].startswith("ConnectionRefusedError: [Errno ")
     assert report.exception.fields["phase"] == "connect"
 
 
 def test_unknown_host_is_reported_with_its_type(make_provider, make_request):
     report = asyncio.run(make_provider().send(make_request("http://no-such-host.invalid/v1"), IGNORE))
     assert report.exception is not None
-    assert report.exception.type == "socket.gaierror"
+    assert report.exception.type == "httpcore2.ConnectError"
+    assert report.exception.cause[0].startswith("socket.gaierror: [Errno ")
 
 
 def test_server_that_speaks_no_tls_is_reported_as_an_ssl_error(make_provider, make_request):
@@ -333,13 +382,14 @@ def test_server_that_speaks_no_tls_is_reported_as_an_ssl_error(make_provider, ma
 
     report = asyncio.run(run())
     assert report.exception is not None
-    assert (report.exception.type, report.exception.fields["phase"]) == ("ssl.SSLError", "connect")
+    assert (report.exception.type, report.exception.fields["phase"]) == ("httpcore2.ConnectError", "connect")
+    assert report.exception.cause[0].startswith("ssl.SSLError: [SSL")
 
 
 def test_answer_that_is_no_http_is_reported_as_a_protocol_error(make_provider, make_request):
     (report,), _ = asyncio.run(answer_raw(make_provider, make_request, b"SSH-2.0-OpenSSH_9.6\r\n\r\n"))
     assert report.exception is not None
-    assert report.exception.type == "h11.RemoteProtocolError"
+    assert report.exception.type == "httpcore2.RemoteProtocolError"
     assert report.exception.after_first_byte
 
 
@@ -420,7 +470,7 @@ def test_secrets_are_not_in_the_report(make_provider, make_request):
     assert report.headers["x-kind"] == "a"
 
 
-@pytest.mark.parametrize("url", ["ftp://host/v1", "host/v1", "http:///v1", "http://host:99999/v1"])
+@pytest.mark.parametrize("url", ["http://hößt/v1", "ftp://host/v1", "host/v1", "http:///v1", "http://host:99999/v1"])
 def test_url_that_cannot_be_is_a_usage_error(url, make_provider, make_request):
     with pytest.raises(UsageError, match="not a URL"):
         asyncio.run(make_provider().send(make_request(url), IGNORE))

@@ -7,8 +7,9 @@ from typing import cast
 import msgspec
 
 from stoic.records import Json, Record
-from stoic.testing import chat_style
+from stoic.testing.recording import RecordedRequest
 from stoic.testing.replies import Exchange, Reply, Word
+from stoic.testing.styles import Style, asked_of, is_streamed
 
 
 class Send(Record, frozen=True):
@@ -35,13 +36,13 @@ Action = Send | Wait | Close
 _TIME_WORDS = ("gate", "delay", "hang")
 
 
-def play(reply: Reply, request: Json, number: int) -> Iterator[Action]:
+def play(reply: Reply, request: RecordedRequest, style: Style) -> Iterator[Action]:
     """Yield what a reply does, in order. Without a `Close` the connection stays open for another request.
 
     Args:
         reply: The entry of the script.
-        request: The request's body, or None.
-        number: The request's number.
+        request: What is answered.
+        style: How servers of its API answer.
     """
     if reply.gate is not None:
         yield Wait(gate=reply.gate)
@@ -50,7 +51,7 @@ def play(reply: Reply, request: Json, number: int) -> Iterator[Action]:
     if reply.hang:
         yield Wait()
         return
-    actions = _answer(reply, request, number)
+    actions = _answer(reply, request, style)
     yield from actions if reply.cut_at_byte is None else _cut(actions, reply.cut_at_byte)
 
 
@@ -65,22 +66,23 @@ def status_of(data: bytes) -> int | None:
     return int(code) if data.startswith(b"HTTP/1.1 ") and code.isdigit() else None
 
 
-def _answer(reply: Reply, request: Json, number: int) -> Iterator[Action]:
+def _answer(reply: Reply, request: RecordedRequest, style: Style) -> Iterator[Action]:
     if reply.error is not None:
-        yield Send(data=simple_answer(HTTPStatus.BAD_REQUEST, chat_style.error_body(reply.error)))
+        yield Send(data=simple_answer(HTTPStatus.BAD_REQUEST, style.error_body(reply.error)))
     elif reply.exchange is not None:
         yield from _literal(reply, reply.exchange)
     else:
         while reply.words and reply.words[0].kind in _TIME_WORDS:
             yield _wait(reply.words[0])
             reply = msgspec.structs.replace(reply, words=reply.words[1:])
-        tree = cast("dict[str, Json]", request) if isinstance(request, dict) else {}
-        headers = {"x-request-id": f"req_scripted{number:06d}"}
-        if tree.get("stream"):
-            yield from _stream(headers, 200, chat_style.stream(reply, tree, number), reply)
+        asked = asked_of(request.path, request.json)
+        tree = cast("dict[str, Json]", asked) if isinstance(asked, dict) else {}
+        headers = {style.REQUEST_ID_HEADER: f"req_scripted{request.number:06d}"} if style.REQUEST_ID_HEADER else {}
+        if is_streamed(request.path, request.json):
+            yield from _stream(headers, 200, style.stream(reply, tree, request.number), reply)
         else:
             yield from (_wait(word) for word in reply.words if word.kind in _TIME_WORDS)
-            body = chat_style.whole(reply, tree, number)
+            body = style.whole(reply, tree, request.number)
             answer = _body_answer(200, {"content-type": "application/json", **headers}, body)
             yield from _whole(answer, len(body), reply)
 
@@ -152,5 +154,6 @@ def _body_answer(status: int, headers: dict[str, str], body: bytes) -> bytes:
 
 def _head(status: int, headers: dict[str, str]) -> bytes:
     phrase = HTTPStatus(status).phrase if status in HTTPStatus.__members__.values() else "Scripted"
-    lines = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers.items())]
+    shown = {"stoic-simulated": "1", **headers}  # no answer of a script can be taken for one of a model
+    lines = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in shown.items())]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -1,8 +1,7 @@
 """One HTTP answer as it comes: decides whether it is a stream or a whole body, bounds it, and reports it."""
 
+from collections.abc import Iterable
 from typing import Protocol
-
-import h11
 
 from stoic.ports import Request
 from stoic.records import ExceptionFact, Json, Report
@@ -60,11 +59,11 @@ class Answer:
         """Whether an end of the protocol has come."""
         return self._decoder.ended
 
-    def begin(self, response: h11.Response) -> None:
-        """Take the head of the answer."""
-        self._status = response.status_code
-        for raw_name, raw_value in response.headers:
-            name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+    def begin(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        """Take the head of the answer; headers that come twice are joined by a comma, secrets are left out."""
+        self._status = status
+        for raw_name, raw_value in headers:
+            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
             if name not in _SECRET_HEADERS:
                 self._headers[name] = f"{self._headers[name]}, {value}" if name in self._headers else value
         kind = self._headers.get("content-type", "")

@@ -6,30 +6,33 @@ It never sends anything twice and follows no redirect: what to do next is the ru
 import asyncio
 import re
 import ssl
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
 from functools import lru_cache
-from ipaddress import ip_address
 from typing import TypeVar
-from urllib.parse import urlsplit
 
-import h11
+import httpcore2
 
 from stoic.errors import UsageError
 from stoic.ports import Clock, Delta, Request
 from stoic.records import Json, Record, Report
+from stoic.wire.addresses import Address, read_address
 from stoic.wire.answers import Answer, AnswerTooLargeError
-from stoic.wire.connection import Connection, Origin, connect
+from stoic.wire.connections import Connection, IdleConnections, UnaskedError, pieces
 from stoic.wire.decoding import DecoderFactory
 from stoic.wire.facts import exception_fact
-from stoic.wire.idle import IdleConnections
-from stoic.wire.tunnel import ProxyError, read_proxy
+from stoic.wire.network import Network
+from stoic.wire.proxies import is_loopback, read_proxy
 
 Result = TypeVar("Result")
 
-_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
-_VALUE = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?|")
-_TARGET = re.compile(r"[\x21-\x7e]+")
-_OURS = {"host", "content-length", "accept-encoding", "connection", "transfer-encoding"}
+_PROXY_STATUS = re.compile(r"\d{3}(?= |$)")
+_NETWORK_ERRORS = (
+    OSError,
+    httpcore2.NetworkError,
+    httpcore2.RemoteProtocolError,
+    httpcore2.ProxyError,
+)
 
 
 class HttpSettings(Record, frozen=True):
@@ -77,9 +80,10 @@ class HttpProvider:
         self._clock = clock
         self._decoders = decoders
         self._settings = settings or HttpSettings()
-        self._idle = IdleConnections(self._settings.keep_idle_seconds, self._settings.keep_connections)
+        self._idle = IdleConnections(self._settings.keep_connections)
         self._context: ssl.SSLContext | None = None
         self._proxy = read_proxy(self._settings.proxy_url) if self._settings.proxy_url else None
+        self._read_address = lru_cache(maxsize=256)(read_address)
 
     async def send(self, request: Request, on_delta: Delta) -> Report:
         """Send once and report whatever came.
@@ -97,12 +101,11 @@ class HttpProvider:
         Raises:
             UsageError: The request's URL, API or a header cannot be.
         """
-        origin, target = _address(request.url)
-        headers = _headers(origin, request)
+        address = self._read_address(request.url, tuple(request.headers.items()))
         if request.api not in self._decoders:
             raise UsageError(f"no wire for the API {request.api!r}; known: {', '.join(sorted(self._decoders))}")
         answer = Answer(self._decoders[request.api](request, on_delta), self._settings)
-        exchange = _Exchange(answer, origin, target, headers)
+        exchange = _Exchange(answer, address)
         try:
             await self._meet_deadline(exchange, request)
         except _NetworkError as failure:
@@ -134,61 +137,78 @@ class HttpProvider:
 
     async def _exchange(self, exchange: "_Exchange", body: bytes) -> None:
         """Carry out one exchange; how far it came is in `exchange` whatever is raised."""
-        settings, answer, origin = self._settings, exchange.answer, exchange.origin
-        connection = exchange.connection = self._idle.take(origin) or await self._connect(origin)
-        exchange.phase = "head"
-        idle_seconds = settings.idle_timeout_seconds
-        connection.send(exchange.target, exchange.headers, body)
+        settings, answer = self._settings, exchange.answer
+        loop = asyncio.get_running_loop()
         # One timer moved along is much cheaper than one for each read.
-        silence = asyncio.timeout(idle_seconds)
+        silence = asyncio.timeout(settings.connect_timeout_seconds)
+
+        def await_bytes() -> None:
+            silence.reschedule(loop.time() + exchange.patience_seconds(settings))
+
         try:
             async with silence:
-                answer.begin(await _on_network(connection.response()))
-                exchange.phase = "body"
-                while True:
-                    if answer.ended:
-                        idle_seconds = min(idle_seconds, settings.after_end_timeout_seconds)
-                    silence.reschedule(connection.loop.time() + idle_seconds)
-                    data = await _on_network(connection.pieces())
-                    answer.feed(data)
-                    if answer.enough:
-                        return
-                    if connection.answered:
-                        break
+                response = await self._ask(exchange, body, await_bytes)
+                answer.begin(response.status, response.headers)
+                exchange.answering = True
+                await self._read(answer, response)
         except TimeoutError:
             if not silence.expired():
                 raise
             if answer.ended:
                 # All has been said by a server that does not close: the answer is left, not cut.
                 return
-            message = f"no byte for {idle_seconds:g} s while waiting for the answer's {exchange.phase}"
-            raise _NetworkError(TimeoutError(message)) from None
+            raise _NetworkError(TimeoutError(exchange.silence_message(settings))) from None
+
+    async def _ask(self, exchange: "_Exchange", body: bytes, on_wait: Callable[[], None]) -> httpcore2.Response:
+        """Send the request on a connection that can be trusted, or a new one, and wait for the answer's head."""
+        url, headers = exchange.address.url, exchange.address.headers
+        sized = [*headers, (b"content-length", b"%d" % len(body))]
+        while True:
+            connection = exchange.connection = self._idle.take(exchange.address.origin) or await self._open(exchange)
+            try:
+                return await _on_network(connection.ask(url, sized, body, on_wait))
+            except UnaskedError:
+                connection.abort()
+
+    async def _read(self, answer: Answer, response: httpcore2.Response) -> None:
+        """Take the answer's body as far as it is wanted."""
+        async with aclosing(pieces(response)) as body:
+            while True:
+                try:
+                    data = await anext(body)
+                except StopAsyncIteration:
+                    break
+                except _NETWORK_ERRORS as error:
+                    raise _NetworkError(error) from error
+                answer.feed(data)
+                if answer.enough:
+                    return
+        await response.aclose()
         answer.finish()
 
-    async def _connect(self, origin: Origin) -> Connection:
-        seconds = self._settings.connect_timeout_seconds
-        timer = asyncio.timeout(seconds)
-        try:
-            async with timer:
-                if origin.secure and self._context is None:
-                    # Reading the certificates takes 0.2 s of CPU: not before it is needed, and not in the loop.
-                    reading = asyncio.to_thread(ssl.create_default_context, cafile=self._settings.ca_file)
-                    self._context = await _on_network(reading)
-                proxy = None if _is_loopback(origin.host) else self._proxy
-                return await _on_network(connect(origin, self._context, proxy))
-        except TimeoutError:
-            if not timer.expired():
-                raise
-            message = f"no connection to {origin.host}:{origin.port} within {seconds:g} s"
-            raise _NetworkError(TimeoutError(message)) from None
+    async def _open(self, exchange: "_Exchange") -> Connection:
+        """Prepare a new connection."""
+        secure, host, _ = exchange.address.origin
+        if secure and self._context is None:
+            # Reading the certificates takes 0.2 s of CPU: not before it is needed, and not in the loop.
+            reading = asyncio.to_thread(ssl.create_default_context, cafile=self._settings.ca_file)
+            self._context = await _on_network(reading)
+        network = Network()
+        pool = httpcore2.AsyncConnectionPool(
+            ssl_context=self._context,
+            proxy=None if is_loopback(host) else self._proxy,
+            keepalive_expiry=self._settings.keep_idle_seconds,
+            network_backend=network,
+        )
+        return Connection(pool, network, exchange.address.url)
 
     def _settle(self, exchange: "_Exchange") -> None:
         """Keep the connection if its exchange ended whole, else close it."""
         connection = exchange.connection
         if connection is None:
             return
-        if exchange.error is None and connection.complete():
-            self._idle.put(exchange.origin, connection)
+        if exchange.error is None and connection.rest():
+            self._idle.put(exchange.address.origin, connection)
         else:
             connection.abort()
 
@@ -205,25 +225,44 @@ async def _on_network(action: Awaitable[Result]) -> Result:
     """Wait for the network, and mark what it raises as its own."""
     try:
         return await action
-    except (OSError, h11.RemoteProtocolError) as error:
+    except _NETWORK_ERRORS as error:
         raise _NetworkError(error) from error
 
 
 class _Exchange:
     """One exchange: where it goes, and how far it has come."""
 
-    def __init__(self, answer: Answer, origin: Origin, target: str, headers: list[tuple[str, str]]) -> None:
+    def __init__(self, answer: Answer, address: Address) -> None:
         self.answer = answer
-        self.origin = origin
-        self.target = target
-        self.headers = headers
+        self.address = address
         self.connection: Connection | None = None
-        self.phase = "connect"
+        self.answering = False
+        """Whether the answer's head has come."""
         self.error: BaseException | None = None
 
     def fail(self, error: BaseException) -> None:
         """Note what ended it."""
         self.error = error
+
+    @property
+    def phase(self) -> str:
+        """What is awaited: `connect`, `head` or `body`."""
+        if self.answering:
+            return "body"
+        return "head" if self.connection and self.connection.sent else "connect"
+
+    def patience_seconds(self, settings: HttpSettings) -> float:
+        """Return how long the wait for the answer's next bytes may take."""
+        if self.answer.ended:
+            return min(settings.idle_timeout_seconds, settings.after_end_timeout_seconds)
+        return settings.idle_timeout_seconds
+
+    def silence_message(self, settings: HttpSettings) -> str:
+        """Say which silence was too long."""
+        if self.phase == "connect":
+            _, host, port = self.address.origin
+            return f"no connection to {host}:{port} within {settings.connect_timeout_seconds:g} s"
+        return f"no byte for {settings.idle_timeout_seconds:g} s while waiting for the answer's {self.phase}"
 
     def report(self, request: Request, now_ms: int) -> Report:
         """Return everything that is known of it."""
@@ -232,47 +271,8 @@ class _Exchange:
         # Once the protocol's own end has come the answer is complete, however the connection ends (SPEC §3).
         if error is not None and not self.answer.ended:
             fields: dict[str, Json] = {"phase": self.phase, "reused_connection": bool(connection and connection.used)}
-            if isinstance(error, ProxyError):
-                fields["status_code"] = error.status_code
+            if isinstance(error, httpcore2.ProxyError) and (status := _PROXY_STATUS.match(str(error))):
+                fields["status_code"] = int(status[0])
             received = connection is not None and connection.received
             fact = exception_fact(error, after_first_byte=received, fields=fields)
         return self.answer.report(request, cut=error is not None, exception=fact, now_ms=now_ms)
-
-
-@lru_cache(maxsize=256)
-def _address(url: str) -> tuple[Origin, str]:
-    """Split a URL into where to connect and what to ask for."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise UsageError(f"not a URL: {url!r} ({error})") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"not a URL of a provider: {url!r}; it must begin with http:// or https:// and name a host")
-    secure = parts.scheme == "https"
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    if not _TARGET.fullmatch(target):
-        raise UsageError(f"not a URL: {url!r}; spaces and letters beyond ASCII must be percent-encoded")
-    return Origin(secure, parts.hostname, port or (443 if secure else 80)), target
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _headers(origin: Origin, request: Request) -> list[tuple[str, str]]:
-    host = f"[{origin.host}]" if ":" in origin.host else origin.host
-    if origin.port != (443 if origin.secure else 80):
-        host = f"{host}:{origin.port}"
-    headers = {name.lower(): value for name, value in request.headers.items()}
-    fixed = [("host", host), ("accept-encoding", "identity")]
-    defaults = {"content-type": "application/json", "accept": "text/event-stream"}
-    kept = [(name, value) for name, value in (defaults | headers).items() if name not in _OURS]
-    for name, value in kept:
-        if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-            # The value may be a key: it is not shown.
-            raise UsageError(f"the header {name!r} has a character HTTP does not allow; look for line ends in the key")
-    return fixed + kept

@@ -1,0 +1,62 @@
+"""Checks a request's URL and headers and turns them into what httpcore2 takes, once for all requests alike."""
+
+import re
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import httpcore2
+
+from stoic.errors import UsageError
+from stoic.wire.connections import Origin
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
+_VALUE = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?|")
+_TARGET = re.compile(r"[\x21-\x7e]+")
+_OURS = {"host", "content-length", "accept-encoding", "connection", "transfer-encoding"}
+_DEFAULTS = {"content-type": "application/json", "accept": "text/event-stream"}
+
+
+class Address(NamedTuple):
+    """Where requests go and what they all carry."""
+
+    origin: Origin
+    url: httpcore2.URL
+    headers: list[tuple[bytes, bytes]]
+    """All but `content-length`. Holds the credential."""
+
+
+def read_address(url: str, headers: tuple[tuple[str, str], ...]) -> Address:
+    """Return what is the same for all requests with this URL and these headers.
+
+    Raises:
+        UsageError: The URL or a header cannot be; the text never shows a header's value.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UsageError(f"not a URL: {url!r} ({error})") from None
+    host = parts.hostname
+    if parts.scheme not in ("http", "https") or not host:
+        raise UsageError(f"not a URL of a provider: {url!r}; it must begin with http:// or https:// and name a host")
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if not _TARGET.fullmatch(target) or not _TARGET.fullmatch(host):
+        raise UsageError(f"not a URL: {url!r}; spaces and letters beyond ASCII must be percent-encoded")
+    secure = parts.scheme == "https"
+    origin = Origin(secure, host, port or (443 if secure else 80))
+    parsed = httpcore2.URL(scheme=parts.scheme, host=host, port=origin.port, target=target)
+    return Address(origin, parsed, _headers(origin, dict(headers)))
+
+
+def _headers(origin: Origin, given: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    host = f"[{origin.host}]" if ":" in origin.host else origin.host
+    if origin.port != (443 if origin.secure else 80):
+        host = f"{host}:{origin.port}"
+    wanted = _DEFAULTS | {name.lower(): value for name, value in given.items()}
+    kept = [(name, value) for name, value in wanted.items() if name not in _OURS]
+    for name, value in kept:
+        if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
+            # The value may be a key: it is not shown.
+            raise UsageError(f"the header {name!r} has a character HTTP does not allow; look for line ends in the key")
+    fixed = [("host", host), ("accept-encoding", "identity")]
+    return [(name.encode("ascii"), value.encode("ascii")) for name, value in fixed + kept]
