@@ -1,0 +1,114 @@
+"""Puts a parked turn's questions to the person at the terminal and gives the answers to the thread."""
+
+import difflib
+
+import msgspec
+
+from stoic.cli.cleaning import escaped
+from stoic.cli.keyboard import Keyboard
+from stoic.cli.screen import Screen
+from stoic.cli.stopping import Stopper
+from stoic.records import Parked, Question
+from stoic.runtime.threads import Thread
+from stoic.tools.workspace import OutsideWorkspaceError, Workspace
+
+_ANSWERS = {
+    **dict.fromkeys(("y", "yes", "once"), "once"),
+    **dict.fromkeys(("s", "session"), "session"),
+    **dict.fromkeys(("n", "no", "deny"), "deny"),
+}
+_LIMIT_LINES = 400
+"""Longer diffs are cut, and say so: whoever allows the call should know how much was not shown."""
+_LIMIT_BYTES = 1_000_000
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+class Asker:
+    """Asks y(es, once), s(ession) or n(o) for each operation of a question."""
+
+    def __init__(self, screen: Screen, keyboard: Keyboard, stopper: Stopper, workspace: Workspace) -> None:
+        """Take the terminal's two sides; diffs are made against the files of the workspace."""
+        self._screen = screen
+        self._keyboard = keyboard
+        self._stopper = stopper
+        self._workspace = workspace
+
+    async def ask(self, thread: Thread, parked: Parked) -> bool:
+        """Ask and pass on the answers, or a cancel after Ctrl-C; False: the input ended, the turn stays parked."""
+        granted: set[str] = set()
+        for question in parked.questions:
+            if question.tool in granted:
+                continue
+            self._keyboard.forget()
+            self._show(question)
+            answer = await self._answer(question)
+            if self._stopper.interrupted:
+                await thread.cancel()
+                return True
+            if answer is None:
+                self._screen.block(f"parked: `stoic run --thread {thread.id}` asks again", "yellow")
+                return False
+            if answer == "session":
+                granted.add(question.tool)
+            await thread.answer(question.operation, question.tool, answer)
+        return True
+
+    async def _answer(self, question: Question) -> str | None:
+        prompt = f"Allow? [y]es, once · [s] every {question.tool} of this session · [n]o: "
+        while True:
+            self._screen.end_line()
+            self._screen.text(prompt, "bold")
+            line = await self._stopper.unless_interrupted(self._keyboard.line())
+            if line is None:
+                self._screen.end_line()
+                return None
+            self._screen.entered()
+            answer = _ANSWERS.get(line.strip().lower())
+            if answer is not None:
+                return answer
+            self._screen.line("Type y, s or n.", "dim")
+
+    def _show(self, question: Question) -> None:
+        """Show what would be done, whole and with control characters visible."""
+        screen = self._screen
+        screen.block(f"{question.tool} ({question.effect}) asks to run:", "bold")
+        arguments = msgspec.json.decode(question.arguments or "{}")
+        if question.tool == "write_file":
+            for line in self._changes(arguments["path"], arguments["content"]):
+                screen.block(escaped(line), _STYLES.get(line[:1], "plain"))
+        elif question.tool == "shell":
+            screen.block(f"$ {escaped(arguments['command'])}", "cyan")
+            if "timeout_seconds" in arguments:
+                screen.block(f"  at most {escaped(str(arguments['timeout_seconds']))} s", "dim")
+        else:
+            for name, value in arguments.items():
+                screen.block(f"  {escaped(f'{name} = {value}')}")
+
+    def _changes(self, path: str, content: str) -> list[str]:
+        """Return a diff of the file as it is against what would be written."""
+        try:
+            real = self._workspace.resolve(path)
+            if real.is_dir():
+                return [f"{path} is a folder: the call would fail"]
+            before = _text_of(real.read_bytes()) if real.is_file() and real.stat().st_size <= _LIMIT_BYTES else None
+            exists = real.exists()
+        except OutsideWorkspaceError:
+            return [f"{path} is outside the workspace: the call would be refused"]
+        except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
+            return [f"{path} cannot be read ({error}); whole new content:", *content.splitlines()]
+        if before is None:
+            title = f"replaces {path}, which cannot be shown as text" if exists else f"creates {path}"
+            lines = [title, *(f"+{line}" for line in content.splitlines())]
+        else:
+            lines = list(
+                difflib.unified_diff(before.splitlines(), content.splitlines(), f"{path} (now)", path, lineterm="")
+            ) or [f"{path} would be written with the same lines as it has"]
+        left_out = len(lines) - _LIMIT_LINES
+        return lines if left_out <= 0 else [*lines[:_LIMIT_LINES], f"[{left_out} MORE LINES ARE NOT SHOWN]"]
+
+
+def _text_of(data: bytes) -> str | None:
+    try:
+        return None if b"\0" in data else data.decode()
+    except UnicodeDecodeError:
+        return None

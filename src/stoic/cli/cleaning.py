@@ -1,0 +1,44 @@
+"""Makes text from models and tools harmless on a terminal: it shows characters and commands nothing."""
+
+from rich.cells import cell_len
+
+_CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
+# Marks that reorder what stands around them could make a command look like another (Unicode TR 36, 2.2).
+_REORDERING = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x2028, 0x2029]
+_BANNED = [code for code in [*_CONTROLS, *_REORDERING] if chr(code) not in "\n\t"]
+
+_STRIPPED: dict[int, str | None] = {**dict.fromkeys(_BANNED), 0x09: "    "}
+_ESCAPED: dict[int, str | None] = {
+    **{code: chr(code).encode("ascii", "backslashreplace").decode() for code in _BANNED},
+    **{code: f"\\x{code:02x}" for code in _BANNED if chr(code).isascii()},
+    0x09: "    ",
+}
+_ELLIPSIS = "…"
+
+
+def stripped(text: str) -> str:
+    """Return the text without control, escape and reordering characters; newlines stay, tabs become spaces."""
+    return text.translate(_STRIPPED)
+
+
+def escaped(text: str) -> str:
+    """Return the text with such characters shown as what they are: for what a person has to judge."""
+    return text.translate(_ESCAPED)
+
+
+def one_line(text: str) -> str:
+    """Return the text as one line of single spaces, cleaned like `stripped`."""
+    return " ".join(stripped(text).split())
+
+
+def shortened(text: str, limit_cells: int) -> str:
+    """Return the text cut to a number of terminal cells, an ellipsis at its end when something was cut."""
+    if cell_len(text) <= limit_cells:
+        return text
+    kept, width = list[str](), 0
+    for character in text:
+        width += cell_len(character)
+        if width > limit_cells - 1:
+            break
+        kept.append(character)
+    return "".join(kept) + _ELLIPSIS

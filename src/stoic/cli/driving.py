@@ -1,0 +1,45 @@
+"""Drives a thread from the command line: one message, or what was left open, until nothing more is to be done."""
+
+from collections.abc import Awaitable, Callable
+
+from stoic.core.commands import Ending
+from stoic.records import Outcome, Parked
+from stoic.runtime.streams import Emit
+from stoic.runtime.threads import Thread
+from stoic.wiring import Runtime
+
+Ask = Callable[[Thread, Parked], Awaitable[bool]]
+"""Answers a parked turn's questions; False: nobody answered, the turn stays parked."""
+
+
+async def drive(runtime: Runtime, thread: Thread, prompt: str | None, emit: Emit, ask: Ask | None) -> Ending | None:
+    """Run until the message is answered; without one, until the open turn and every unread message are.
+
+    Args:
+        runtime: the runtime of the thread
+        thread: where
+        prompt: the message, or None to go on with what there is
+        emit: gets the events
+        ask: answers questions; None: a question ends the drive as parked
+
+    Returns:
+        How the last turn ended or what it waits for; None when there was nothing to do.
+    """
+    ending = await (thread.resume(emit) if prompt is None else thread.run(prompt, emit))
+    if prompt is not None and isinstance(ending, Outcome):
+        return ending
+    while ending is not None and await _goes_on(runtime, thread, ending, ask):
+        following = await thread.resume(emit)
+        if following is None:
+            break
+        ending = following
+    return ending
+
+
+async def _goes_on(runtime: Runtime, thread: Thread, ending: Ending, ask: Ask | None) -> bool:
+    """Tell whether there is more to do after a turn has ended or parked."""
+    if isinstance(ending, Parked):
+        return ask is not None and ending.waits_for == "permission" and await ask(thread, ending)
+    if ending.outcome == "cancelled":
+        return False
+    return any(entry.kind == "message" for entry in await runtime.store.inbox(thread.id))

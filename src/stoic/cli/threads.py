@@ -1,0 +1,38 @@
+"""`stoic threads`: the threads of the log and where each stands."""
+
+import asyncio
+import os
+from typing import IO
+
+import msgspec
+
+from stoic.cli import exits
+from stoic.cli.cleaning import stripped
+from stoic.cli.opening import log_exists, opened_log
+from stoic.cli.screen import Style
+from stoic.cli.states import ThreadState, state_of
+
+_STYLES = {"completed": "green", "failed": "red", "stopped": "red", "open": "yellow", "parked": "yellow"}
+_LIMIT = 100
+"""The newest threads only: each is read whole."""
+
+
+def threads(*, as_json: bool, stdout: IO[str]) -> int:
+    """Print the threads, those with the latest activity first; as JSON, one object a line."""
+    states = sorted(asyncio.run(_states()) if log_exists() else [], key=lambda state: state.last_activity, reverse=True)
+    if as_json:
+        for state in states:
+            stdout.write(msgspec.json.encode(state).decode() + "\n")
+        return exits.COMPLETED
+    style = Style(stdout, os.environ)
+    width = max((len(state.thread) for state in states), default=0)
+    for state in states:
+        stdout.write(f"{stripped(state.thread):{width}}  {style(state.said(), _STYLES.get(state.state, 'dim'))}\n")
+    if not states:
+        stdout.write("no threads yet; `stoic run` begins one\n")
+    return exits.COMPLETED
+
+
+async def _states() -> list[ThreadState]:
+    async with opened_log() as store:
+        return [state_of(await store.load(thread.id)) for thread in await store.threads(limit=_LIMIT)]
