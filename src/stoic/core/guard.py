@@ -5,7 +5,7 @@ import msgspec
 from stoic.core.arguments import arguments_of
 from stoic.core.commands import ToolFacts
 from stoic.core.history import CallState, TurnState
-from stoic.core.loops import Call, LoopDetector, Verdict
+from stoic.core.loops import Call, Identity, LoopDetector, Verdict, identify, observe
 from stoic.records import CallPart, Json, Row
 
 
@@ -17,6 +17,7 @@ class Guard:
         self._tools = tools
         self._detector = LoopDetector()
         self._text = Verdict()
+        self._identities: dict[str, Identity] = {}
         for part in turn.story if turn else []:
             if isinstance(part, str):
                 self.said(part)
@@ -34,15 +35,17 @@ class Guard:
 
     def blocks(self, call: CallState) -> bool:
         """Tell whether a call would be blocked, without counting the block."""
-        return self._detector.would_block(self._call(call))
+        return self._detector.would_block(self._identity(call))
 
     def before(self, call: CallState) -> Verdict:
         """Say whether a call may run; ask once for a block."""
-        return self._detector.before(self._call(call))
+        return self._detector.ask(self._identity(call))
 
     def after(self, call: CallState, text: str, *, failed: bool) -> Verdict:
         """Count a call that ran, or that never could; `warn` has a suffix for the result."""
-        verdict = self._detector.after(self._call(call), text, failed=failed)
+        seen = observe(self._identity(call), text, failed=failed)
+        self._identities.pop(call.operation, None)
+        verdict = self._detector.account(seen)
         if verdict.action == "ok" and self._text.action == "warn":
             verdict, self._text = self._text, Verdict()
         return verdict
@@ -58,6 +61,13 @@ class Guard:
             self.before(call)
         elif counted == "counted":
             self.after(call, row.content["text"], failed=bool(row.content.get("failure")))
+
+    def _identity(self, state: CallState) -> Identity:
+        """Return what the call is to the detector, worked out once."""
+        identity = self._identities.get(state.operation)
+        if identity is None:
+            identity = self._identities[state.operation] = identify(self._call(state))
+        return identity
 
     def _call(self, state: CallState) -> Call:
         tool = self._tools.get(state.call.name)

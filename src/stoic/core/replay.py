@@ -1,6 +1,7 @@
 """Rows to what a model sees: the view, in the order an API wants it, checked by the gate (SPEC §4, §5)."""
 
 import hashlib
+from functools import lru_cache
 
 from stoic.core.notes import NO_OUTPUT, NO_RESULT
 from stoic.errors import BrokenInvariantError
@@ -22,6 +23,7 @@ _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ID_LENGTH = 9  # some providers take exactly nine letters and digits
 
 
+@lru_cache(maxsize=4096)
 def call_id(operation: str) -> str:
     """Return the id by which requests name an operation's call: nine letters and digits, which every API takes.
 

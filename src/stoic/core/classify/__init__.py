@@ -25,7 +25,11 @@ def classify(report: Report) -> Verdict:
     Returns:
         The verdict; its `failure` is None for a complete and normal reply. Never raises for what a report holds.
     """
-    from stoic.core.classify.judge import judge  # noqa: PLC0415 -- the budget of this import (module docstring)
+    from stoic.core.classify.plain import is_plain  # noqa: PLC0415 -- the budget of this import (module docstring)
+
+    if is_plain(report):
+        return Verdict(failure=None, request_id=report.request_id)
+    from stoic.core.classify.judge import judge  # noqa: PLC0415 -- as above
 
     return judge(report)
 

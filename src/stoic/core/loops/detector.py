@@ -19,11 +19,10 @@ def identify(call: Call) -> Identity:
     return read(call)
 
 
-def observe(call: Call, result: Json, *, failed: bool = False) -> Observation:
-    """Hash a call and its raw result for `LoopDetector.account`; costs one pass over both."""
+def observe(identity: Identity, result: Json, *, failed: bool = False) -> Observation:
+    """Hash a call's raw result for `LoopDetector.account`; costs one pass over it."""
     from stoic.core.loops.outcomes import outcome  # noqa: PLC0415  # see above
 
-    identity = identify(call)
     return Observation(identity=identity, outcome=outcome(result, identity, failed=failed))
 
 
@@ -63,7 +62,10 @@ class LoopDetector:
         A block is remembered, so ask once for each call; the call itself is counted by `after`. A blocked call
         (a veto) is not told to `after`.
         """
-        identity = identify(call)
+        return self.ask(identify(call))
+
+    def ask(self, identity: Identity) -> Verdict:
+        """Do what `before` does, for a call identified already."""
         found = blocking(self.state, self.thresholds, identity)
         if found is None:
             return Verdict(key=identity.key)
@@ -81,15 +83,15 @@ class LoopDetector:
             action="block",
             rule=found.rule,
             count=found.count,
-            message=blocked(found.rule, call.tool, found.count, noise, thread=found.thread),
+            message=blocked(found.rule, identity.tool, found.count, noise, thread=found.thread),
             noise=noise,
             key=identity.key,
             ignored_blocks=self.state.ignored_blocks,
         )
 
-    def would_block(self, call: Call) -> bool:
-        """Tell whether `before` would block a call, without remembering it."""
-        return self.state.granted == 0 and blocking(self.state, self.thresholds, identify(call)) is not None
+    def would_block(self, identity: Identity) -> bool:
+        """Tell whether `ask` would block a call, without remembering it."""
+        return self.state.granted == 0 and blocking(self.state, self.thresholds, identity) is not None
 
     def after(self, call: Call, result: Json, *, failed: bool = False) -> Verdict:
         """Count an executed call and say whether its result needs a warning: `ok`, or `warn` with the suffix.
@@ -99,7 +101,7 @@ class LoopDetector:
             result: The tool's raw result, before the host truncates, wraps or decorates it.
             failed: Whether the tool reported an error.
         """
-        return self.account(observe(call, result, failed=failed))
+        return self.account(observe(identify(call), result, failed=failed))
 
     def account(self, seen: Observation) -> Verdict:
         """Count an observed call; the same observations in the same order give the same verdicts."""
