@@ -25,6 +25,10 @@ class SchemaTooNewError(StoreError):
     """The database was written by a newer stoic than this one."""
 
 
+class NoSuchThreadError(StoreError):
+    """The log has no thread of that id."""
+
+
 class StaleWriterError(StoreError):
     """The lease moved to another writer; this writer's step was rejected whole (SPEC §4, invariant 18)."""
 

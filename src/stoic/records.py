@@ -34,7 +34,7 @@ class Draft(Record, frozen=True):
     meta: dict[str, Json] = {}
 
 
-class Row(Record, frozen=True):
+class Row(Record, frozen=True, gc=False):
     """One entry of a thread's append-only log; an accepted row never changes again."""
 
     id: str

@@ -1,16 +1,22 @@
 """Rows to what a model sees: the view, in the order an API wants it, checked by the gate (SPEC §4, §5)."""
 
 import hashlib
+from binascii import b2a_base64
 from functools import lru_cache
+
+import msgspec
+from msgspec.structs import replace
 
 from stoic.core.notes import NO_OUTPUT, NO_RESULT
 from stoic.errors import BrokenInvariantError
 from stoic.records import (
     AssistantMessage,
+    CallPart,
     CallView,
     ImagePart,
     Json,
     Message,
+    Part,
     Piece,
     Row,
     TextPart,
@@ -19,8 +25,8 @@ from stoic.records import (
     UserMessage,
 )
 
-_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ID_LENGTH = 9  # some providers take exactly nine letters and digits
+_LETTERS_AND_DIGITS = bytes.maketrans(b"+/", b"AB")
 
 
 @lru_cache(maxsize=4096)
@@ -30,35 +36,29 @@ def call_id(operation: str) -> str:
     Mistral wants exactly nine (https://docs.mistral.ai, tool call ids); the ids of providers are never replayed, so
     that a conversation can go to another provider.
     """
-    number = int.from_bytes(hashlib.blake2b(operation.encode(), digest_size=8).digest(), "big")
-    digits: list[str] = []
-    for _ in range(_ID_LENGTH):
-        number, digit = divmod(number, len(_ALPHABET))
-        digits.append(_ALPHABET[digit])
-    return "".join(digits)
+    digest = hashlib.blake2b(operation.encode(), digest_size=7).digest()
+    return b2a_base64(digest).translate(_LETTERS_AND_DIGITS)[:_ID_LENGTH].decode()
 
 
 class _OpenCalls:
     """The calls of one reply and the results that have come for them."""
 
-    def __init__(self, row: Row, calls: list[Json]) -> None:
-        self.operations = [f"{row.thread}.{row.turn}.{row.round}.{index}" for index in range(len(calls))]
-        self.names: list[str] = [call["name"] for call in calls]
+    def __init__(self, calls: list[CallView]) -> None:
+        self.calls = calls
         self.results: dict[int, Row] = {}
 
     def messages(self) -> list[Message]:
         """One message a call, ordered by call; a call without result says so."""
-        return [self._message(index, self.results.get(index)) for index in range(len(self.names))]
+        get = self.results.get
+        return [_result(call, get(index)) for index, call in enumerate(self.calls)]
 
-    def _message(self, index: int, row: Row | None) -> ToolMessage:
-        view: Json = {"text": NO_RESULT, "failure": "unknown"} if row is None else row.view or row.content
-        return ToolMessage(
-            call_id=call_id(self.operations[index]),
-            name=self.names[index],
-            text=view["text"] or ("" if view.get("images") else NO_OUTPUT),
-            error=bool(view.get("failure")),
-            images=_images(view),
-        )
+
+def _result(call: CallView, row: Row | None) -> ToolMessage:
+    if row is None:
+        return ToolMessage(call_id=call.id, name=call.name, text=NO_RESULT, error=True)
+    view: Json = row.view or row.content
+    text = view["text"] or ("" if "images" in view else NO_OUTPUT)
+    return ToolMessage(call_id=call.id, name=call.name, text=text, error="failure" in view, images=_images(view))
 
 
 def messages(rows: list[Row]) -> list[Message]:
@@ -73,7 +73,7 @@ def messages(rows: list[Row]) -> list[Message]:
         if not row.visible or row.quarantine == "excluded":
             continue
         if row.kind == "result":
-            if calls and row.content["call"] < len(calls.names):
+            if calls and row.content["call"] < len(calls.calls):
                 calls.results[row.content["call"]] = row
             continue
         if calls:
@@ -82,7 +82,7 @@ def messages(rows: list[Row]) -> list[Message]:
         if row.kind == "reply":
             message = _reply(row)
             view.append(message)
-            calls = _OpenCalls(row, [{"name": call.name} for call in message.calls]) if message.calls else None
+            calls = _OpenCalls(message.calls) if message.calls else None
         else:
             shown = row.view or row.content
             view.append(UserMessage(text=shown["text"], images=_images(shown)))
@@ -93,38 +93,31 @@ def messages(rows: list[Row]) -> list[Message]:
 
 def _images(view: Json) -> list[ImagePart]:
     """Return the images of a row's content or view, written as `{"media_type", "data_base64"}` under `images`."""
-    return [ImagePart(**image) for image in view.get("images", [])]
+    return [ImagePart(**image) for image in view["images"]] if "images" in view else []
 
 
 def _reply(row: Row) -> AssistantMessage:
+    prefix = f"{row.thread}.{row.turn}.{row.round}."
+    provider, model = row.meta.get("provider"), row.meta.get("model")
     pieces: list[Piece] = []
     calls: list[CallView] = []
-    maker: dict[str, Json] = {"provider": row.meta.get("provider"), "model": row.meta.get("model")}
-    for part in row.content["parts"]:
-        fields = {name: value for name, value in part.items() if name in _REPLAYED[part["type"]]}
-        if part["type"] == "text":
-            pieces.append(TextPart(**fields))
-        elif part["type"] == "thinking":
-            pieces.append(ThinkingPart(**fields, **maker))
-        else:
-            operation = f"{row.thread}.{row.turn}.{row.round}.{len(calls)}"
-            calls.append(CallView(id=call_id(operation), **fields))
+    for part in msgspec.convert(row.content["parts"], list[Part]):
+        if isinstance(part, CallPart):
+            identity = call_id(f"{prefix}{len(calls)}")
+            calls.append(CallView(id=identity, name=part.name, arguments=part.arguments, signature=part.signature))
             pieces.append(calls[-1])
+        elif isinstance(part, ThinkingPart):
+            pieces.append(replace(part, provider=provider, model=model))
+        else:
+            pieces.append(part)
     return AssistantMessage(
         text="".join(piece.text for piece in pieces if isinstance(piece, TextPart)),
         calls=calls,
         thinking=[piece for piece in pieces if isinstance(piece, ThinkingPart)],
         pieces=pieces,
-        **maker,
+        provider=provider,
+        model=model,
     )
-
-
-_REPLAYED = {
-    "text": {"text", "signature", "phase"},
-    "thinking": {"text", "signature", "redacted", "id"},
-    "call": {"name", "arguments", "signature"},
-}
-"""Fields of a stored part that a message has too."""
 
 
 def gate(view: list[Message]) -> None:

@@ -1,12 +1,13 @@
 """A thread as its user holds it: send, follow the events, answer a question, cancel, go on after an interruption."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 
 import msgspec
 
 from stoic.core.commands import Ending
-from stoic.errors import BrokenInvariantError, UsageError
+from stoic.errors import BrokenInvariantError, NoSuchThreadError, UsageError
 from stoic.events import Happening, OutcomeReached, UsageFigures
 from stoic.ports import HeldLeaseError
 from stoic.records import InboxEntry, Lease, Outcome, Parked, ThreadRecord
@@ -30,7 +31,6 @@ class Thread:
         self.agent = agent
         self._engine = engine
         self._session = session
-        self._known = False
         self._tasks: set[asyncio.Task[Ending | None]] = set()
 
     async def send(self, text: str) -> AsyncIterator[Happening]:
@@ -89,8 +89,8 @@ class Thread:
     async def cancel(self) -> None:
         """Stop the thread's running turn, in whichever process it runs."""
         if not self._engine.cancel(self.id):
-            await self._create()
-            await self._engine.store.put(self._entry("cancel", {}))
+            with contextlib.suppress(NoSuchThreadError):
+                await self._engine.store.put(self._entry("cancel", {}))
 
     def _entry(self, kind: str, content: dict[str, str]) -> InboxEntry:
         engine = self._engine
@@ -102,15 +102,9 @@ class Thread:
             created_at=engine.clock.now_ms(),
         )
 
-    async def _create(self) -> None:
-        if not self._known:
-            await self._engine.store.create_thread(ThreadRecord(id=self.id, created_at=self._engine.clock.now_ms()))
-            self._known = True
-
     async def _drive(self, entry: InboxEntry | None, emit: Emit) -> Ending | None:
         """Run turns until the entry's own has ended, or one when there is no entry."""
         self._engine.connection(self.agent.model)
-        await self._create()
         async with self._engine.lock(self.id):
             lease = await self._acquire(entry)
             released = False
@@ -134,9 +128,14 @@ class Thread:
         return ending
 
     async def _acquire(self, entry: InboxEntry | None) -> Lease:
+        """Take the lease, waiting for its holder, and enter the entry; a thread that is not there yet is created."""
         store, owner, clock = self._engine.store, self._engine.owner.id, self._engine.clock
         try:
-            return await store.acquire(self.id, owner, clock.now_ms(), enter=entry)
+            try:
+                return await store.acquire(self.id, owner, clock.now_ms(), enter=entry)
+            except NoSuchThreadError:
+                await store.create_thread(ThreadRecord(id=self.id, created_at=clock.now_ms()))
+                return await store.acquire(self.id, owner, clock.now_ms(), enter=entry)
         except HeldLeaseError:
             while True:
                 await wait_seconds(_ASK_AGAIN_SECONDS)

@@ -1,6 +1,6 @@
 """Records to columns and back; JSON is encoded before a step is queued and decoded many rows at a time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -12,6 +12,16 @@ ROW_COLUMNS = (
     "id, thread, seq, generation, segment, turn, round, role, kind, created_at, visible, quarantine, accepted,"
     " content, view, meta"
 )
+ROW_OBJECT = """
+'{"id":' || json_quote(id) || ',"thread":' || json_quote(thread) || ',"seq":' || seq
+|| ',"generation":' || generation || ',"segment":' || json_quote(segment) || ',"turn":' || turn || ',"round":' || round
+|| ',"role":' || json_quote(role) || ',"kind":' || json_quote(kind) || ',"created_at":' || created_at
+|| iif(visible, ',"visible":true', '') || iif(accepted, ',"accepted":true', '')
+|| iif(quarantine IS NULL, '', ',"quarantine":"' || quarantine || '"')
+|| iif(view IS NULL, '', ',"view":' || view) || iif(meta IS NULL, '', ',"meta":' || meta)
+|| ',"content":' || content || '}'
+"""
+"""A row as one JSON object, so that a whole thread is decoded in one call: half the time of column by column."""
 THREAD_COLUMNS = "id, kind, scope, created_at, last_seq, epoch, owner, title, meta"
 OPERATION_COLUMNS = (
     'id, thread, turn, round, "index", tool, effect, arguments_key, state, started_at, ended_at, status, runs'
@@ -21,6 +31,7 @@ OWNER_COLUMNS = "id, host, boot_id, pid, started_at, heartbeat_at"
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
+_decode_rows = msgspec.json.Decoder(list[Row]).decode
 
 
 def to_json(value: Json, what: str) -> str:
@@ -61,53 +72,9 @@ def row_values(row: Row) -> Values:
     )
 
 
-def rows_from(values: Sequence[Values]) -> list[Row]:
-    """Build rows from values of ROW_COLUMNS."""
-    if not values:
-        return []
-    ids, threads, seqs, generations, segments, turns, rounds, roles, kinds, times, shown, forms, accepted, *texts = zip(
-        *values, strict=True
-    )
-    contents, views, metas = (_decode_all(column) for column in texts)
-    columns = (ids, threads, seqs, generations, segments, turns, rounds, roles, kinds, contents, times)
-    return [
-        Row(
-            id=row_id,
-            thread=thread,
-            seq=seq,
-            generation=generation,
-            segment=segment,
-            turn=turn,
-            round=round_number,
-            role=role,
-            kind=kind,
-            content=content,
-            created_at=created_at,
-            view=view,
-            visible=visible == 1,
-            quarantine=form,
-            accepted=is_accepted == 1,
-            meta=meta or {},
-        )
-        for (
-            row_id,
-            thread,
-            seq,
-            generation,
-            segment,
-            turn,
-            round_number,
-            role,
-            kind,
-            content,
-            created_at,
-            view,
-            visible,
-            form,
-            is_accepted,
-            meta,
-        ) in zip(*columns, views, shown, forms, accepted, metas, strict=True)
-    ]
+def rows_from(objects: Sequence[Values]) -> list[Row]:
+    """Build rows from values of ROW_OBJECT."""
+    return _decode_rows(f"[{','.join([text for (text,) in objects])}]")  # pyright: ignore[reportArgumentType] - text
 
 
 def operation_values(operation: Operation) -> Values:
@@ -162,8 +129,3 @@ def owner_from(values: Values) -> Owner:
     """Build an owner from values of OWNER_COLUMNS."""
     owner_id, host, boot_id, pid, started_at, heartbeat_at = values
     return Owner(id=owner_id, host=host, boot_id=boot_id, pid=pid, started_at=started_at, heartbeat_at=heartbeat_at)
-
-
-def _decode_all(texts: Iterable[str | None]) -> list[Json]:
-    """Decode a whole column at once: one call for a thousand rows instead of a thousand calls."""
-    return _decode(f"[{','.join(['null' if text is None else text for text in texts])}]")

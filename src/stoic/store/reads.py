@@ -7,7 +7,7 @@ from stoic.store.connection import Connection
 from stoic.store.encoding import (
     INBOX_COLUMNS,
     OPERATION_COLUMNS,
-    ROW_COLUMNS,
+    ROW_OBJECT,
     THREAD_COLUMNS,
     entry_from,
     operation_from,
@@ -18,7 +18,7 @@ from stoic.store.encoding import (
 # The column names are constants of this package, never anybody's input.
 _THREAD = f"SELECT {THREAD_COLUMNS} FROM threads WHERE id = ?"  # noqa: S608
 _THREADS = f"SELECT {THREAD_COLUMNS} FROM threads WHERE substr(id, 1, ?) = ? ORDER BY created_at DESC, id DESC LIMIT ?"  # noqa: S608
-_ROWS = f"SELECT {ROW_COLUMNS} FROM rows WHERE thread = ? AND seq > ? ORDER BY seq"  # noqa: S608
+_ROWS = f"SELECT {ROW_OBJECT} FROM rows WHERE thread = ? AND seq > ? ORDER BY seq"  # noqa: S608
 _INBOX = f"SELECT {INBOX_COLUMNS} FROM inbox WHERE thread = ? AND taken = 0 ORDER BY position"  # noqa: S608
 _CANCELS = f"""
 SELECT {INBOX_COLUMNS} FROM inbox

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from stoic.errors import RejectedStepError, StaleWriterError, StoreError
+from stoic.errors import NoSuchThreadError, RejectedStepError, StaleWriterError, StoreError
 from stoic.records import InboxEntry, Lease, Operation, Record, Row, Step, ViewChange
 
 TOMBSTONE_KIND = "refusal_stop"
@@ -97,9 +97,9 @@ def is_same_entry(known: InboxEntry, entry: InboxEntry) -> bool:
     return known.thread == entry.thread and known.kind == entry.kind and known.content == entry.content
 
 
-def no_such_thread(thread: str) -> StoreError:
+def no_such_thread(thread: str) -> NoSuchThreadError:
     """Make the error for an unknown thread."""
-    return StoreError(f"there is no thread {thread}; `stoic threads` lists those there are")
+    return NoSuchThreadError(f"there is no thread {thread}; `stoic threads` lists those there are")
 
 
 def unknown_owner(owner: str) -> StoreError:
