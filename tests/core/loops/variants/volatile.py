@@ -17,7 +17,7 @@ from tests.core.loops.variants.building import (
     uuid,
 )
 
-type Result = Callable[[int], object]
+Result = Callable[[int], object]
 
 
 def seconds(n):
@@ -52,7 +52,6 @@ NAMED: dict[str, tuple[str, dict[str, object], bool, Result]] = {
     "time-label": ("get_quota", {"user": "u"}, False, lambda n: f"time: 10:{n:02d}:59, quota used 3 of 10"),
     "generated-at": ("report", {"kind": "daily"}, False, lambda n: {"rows": 0, "generatedAt": clock(n) + "+02:00"}),
     "pid-text": ("exec", {"command": "./server"}, True, lambda n: f"process {4000 + n * 3} exited with code 1 (pid {4000 + n * 3})"),
-    "pid-syslog": ("shell", {"command": "svc start"}, True, lambda n: f"svcd[{5120 + n}]: cannot bind"),
     "pid-label": ("bash", {"command": "./x"}, True, lambda n: f"PID: {900 + n}\nSegmentation fault"),
     "request-id-parenthesis": ("llm_call", {"prompt": "x"}, True, lambda n: f"Overloaded (request id: req_011{digits(n, 20)})"),
     "request-id-header": ("http_get", {"url": "http://h"}, True, lambda n: f"500 Internal Server Error\nx-request-id: {uuid(n)}"),
@@ -69,7 +68,7 @@ NAMED: dict[str, tuple[str, dict[str, object], bool, Result]] = {
     "nonce-boundary-id": ("mcp__web__open", {"url": "http://h/1"}, False, lambda n: f"<external-content boundary=\"{uuid(n)}\">\nnothing here\n</external-content boundary=\"{uuid(n)}\">"),
     "uuid-event-id": ("emit", {"name": "ping"}, False, lambda n: {"accepted": True, "event_id": uuid(n)}),
     "temp-path": ("render", {"doc": "d"}, True, lambda n: f"cannot open /tmp/tmp{digits(n)}/out.pdf"),
-    "temp-path-mac": ("render", {"doc": "d"}, True, lambda n: f"cannot open /var/folders/x1/{digits(9)}/T/render-{digits(n)}.pdf"),
+    "temp-path-mac": ("render", {"doc": "d"}, True, lambda n: f"cannot open /var/folders/x1/{digits(9)}/T/render-x{digits(n, 9)}.pdf"),
     "temp-path-windows": ("render", {"doc": "d"}, True, lambda n: f"cannot open C:\\Users\\me\\AppData\\Local\\Temp\\tmp{digits(n)}.pdf"),
     "saved-output-path": ("bash", {"command": "find ."}, False, lambda n: f"<persisted-output>\nOutput too large (51KB). Full output saved to: /home/me/.cache/agent/tool-results/toolu_{digits(n, 20)}.txt\n\nPreview:\na\n"),
     "memory-address": ("python", {"code": "print(o)"}, False, lambda n: f"<Widget object at 0x7f{digits(n, 10)}>"),
@@ -78,6 +77,7 @@ NAMED: dict[str, tuple[str, dict[str, object], bool, Result]] = {
 
 # Noise that SPEC 11 does not name; being warned of is enough.
 UNNAMED: dict[str, tuple[str, dict[str, object], bool, Result]] = {
+    "pid-syslog": ("shell", {"command": "svc start"}, True, lambda n: f"svcd[{5120 + n}]: cannot bind"),
     "ephemeral-port": ("exec", {"command": "nc h 1"}, True, lambda n: f"connect 127.0.0.1:{49152 + n * 11} -> h:1 refused"),
     "container-age": ("bash", {"command": "kubectl get pods"}, False, lambda n: f"NAME READY STATUS AGE\nweb-0 0/1 Pending {n // 6}m{n * 10 % 60}s"),
     "colour-flicker": ("bash", {"command": "lint"}, True, lambda n: "\x1b[31m1 error\x1b[0m" if n % 2 else "1 error"),
@@ -118,7 +118,7 @@ FROZEN: dict[str, tuple[str, dict[str, object], Result]] = {
     "task-output": ("TaskOutput", {"task_id": "t"}, lambda n: {"retrieval_status": "not_ready", "task": {"status": "running"}, "elapsed": f"{n}s"}),
     "training": ("poll_training", {"run": 4}, lambda n: f"epoch 3/10, last update {n + 1} seconds ago"),
     "batch": ("retrieve_batch_status", {"id": "b"}, lambda n: {"status": "validating", "request_counts": {"total": 0}, "server_time": 1770000000 + n}),
-    "workflow": ("mcp__github__get_workflow_run_status", {"run_id": 1}, lambda n: {"status": "queued", "conclusion": None, "updated_at": clock(n) + "Z"}),
+    "workflow": ("mcp__github__get_workflow_run_status", {"run_id": 1}, lambda n: {"status": "queued", "conclusion": None, "polled_at": clock(n) + "Z"}),
     "shell-poll": ("shell_poll", {"shell": "s"}, lambda n: {"output": "", "running": True, "elapsed_ms": 15 * n}),
     "vm-state": ("vm_status", {"vm": "v"}, lambda n: f"state: provisioning (for {n // 6} min {n * 10 % 60} s)"),
 }
