@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from typing import cast
 
 Item = dict[str, object]
 Calls = list[dict[str, object]]
@@ -37,7 +38,13 @@ def responses(calls: Calls) -> Iterator[Item]:
     for number, one in enumerate(calls):
         if one.get("event") == "assistant":
             content = [{"type": "output_text", "text": one["text"], "annotations": []}]
-            yield {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed", "content": content}
+            yield {
+                "type": "message",
+                "id": f"msg_{number}",
+                "role": "assistant",
+                "status": "completed",
+                "content": content,
+            }
         elif one.get("event") in {"user", "nudge"}:
             text = "Go on." if one["event"] == "user" else NUDGE
             yield {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
@@ -57,11 +64,19 @@ def responses(calls: Calls) -> Iterator[Item]:
 
 def codex(calls: Calls) -> Iterator[Item]:
     """A Codex session file: https://github.com/kvsankar/agent-history/blob/main/docs/codex-format.md."""
-    yield {"timestamp": "2026-05-01T10:00:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/w", "source": "cli"}}
+    yield {
+        "timestamp": "2026-05-01T10:00:00Z",
+        "type": "session_meta",
+        "payload": {"id": "s", "cwd": "/w", "source": "cli"},
+    }
     yield {"timestamp": "2026-05-01T10:00:00Z", "type": "turn_context", "payload": {"model": "m"}}
     for item in responses(calls):
         yield {"timestamp": "2026-05-01T10:00:01Z", "type": "response_item", "payload": item}
-        yield {"timestamp": "2026-05-01T10:00:01Z", "type": "event_msg", "payload": {"type": "token_count", "info": None}}
+        yield {
+            "timestamp": "2026-05-01T10:00:01Z",
+            "type": "event_msg",
+            "payload": {"type": "token_count", "info": None},
+        }
 
 
 def anthropic(calls: Calls) -> Iterator[Item]:
@@ -108,12 +123,29 @@ def claude_code(calls: Calls) -> Iterator[Item]:
 
 def openhands(calls: Calls) -> Iterator[Item]:
     """OpenHands events, https://github.com/OpenHands/OpenHands/tree/main/openhands/events."""
-    yield {"id": 0, "timestamp": "2026-05-01T10:00:00", "source": "user", "action": "message", "args": {"content": "Please."}}
-    yield {"id": 1, "source": "environment", "observation": "agent_state_changed", "content": "", "extras": {"agent_state": "running"}}
+    yield {
+        "id": 0,
+        "timestamp": "2026-05-01T10:00:00",
+        "source": "user",
+        "action": "message",
+        "args": {"content": "Please."},
+    }
+    yield {
+        "id": 1,
+        "source": "environment",
+        "observation": "agent_state_changed",
+        "content": "",
+        "extras": {"agent_state": "running"},
+    }
     for number, one in enumerate(calls):
         place = 2 * number + 2
         if one.get("event") == "assistant":
-            yield {"id": place, "source": "agent", "action": "message", "args": {"content": one["text"], "wait_for_response": False}}
+            yield {
+                "id": place,
+                "source": "agent",
+                "action": "message",
+                "args": {"content": one["text"], "wait_for_response": False},
+            }
         elif one.get("event") in {"user", "nudge"}:
             source = "user" if one["event"] == "user" else "environment"
             yield {"id": place, "source": source, "action": "message", "args": {"content": "Go on."}}
@@ -121,13 +153,26 @@ def openhands(calls: Calls) -> Iterator[Item]:
             arguments = {"name": one["tool"], "arguments": one["args"], "thought": f"step {number}"}
             yield {"id": place, "source": "agent", "action": "call_tool_mcp", "args": arguments, "message": ""}
             kind = "error" if one.get("error") else "mcp"
-            yield {"id": place + 1, "source": "agent", "observation": kind, "cause": place, "content": text_of(one["result"]), "extras": {}}
+            yield {
+                "id": place + 1,
+                "source": "agent",
+                "observation": kind,
+                "cause": place,
+                "content": text_of(one["result"]),
+                "extras": {},
+            }
 
 
 def openhands_sdk(calls: Calls) -> Iterator[Item]:
     """Events of the OpenHands agent SDK, https://github.com/OpenHands/software-agent-sdk."""
     said = {"role": "user", "content": [{"type": "text", "text": "Please."}]}
-    yield {"kind": "SystemPromptEvent", "id": "e", "source": "agent", "system_prompt": {"type": "text", "text": "x"}, "tools": []}
+    yield {
+        "kind": "SystemPromptEvent",
+        "id": "e",
+        "source": "agent",
+        "system_prompt": {"type": "text", "text": "x"},
+        "tools": [],
+    }
     yield {"kind": "MessageEvent", "id": "f", "source": "user", "llm_message": said}
     for number, one in enumerate(calls):
         if "event" in one:
@@ -135,18 +180,28 @@ def openhands_sdk(calls: Calls) -> Iterator[Item]:
             message = {"role": "user", "content": [{"type": "text", "text": one.get("text", "Go on.")}]}
             yield {"kind": "MessageEvent", "id": f"m{number}", "source": source, "llm_message": message}
         else:
-            written = {"id": f"c{number}", "name": one["tool"], "arguments": json.dumps(one["args"], ensure_ascii=False)}
+            written = {
+                "id": f"c{number}",
+                "name": one["tool"],
+                "arguments": json.dumps(one["args"], ensure_ascii=False),
+            }
             head = {"id": f"a{number}", "source": "agent", "tool_name": one["tool"], "tool_call_id": f"c{number}"}
             yield {"kind": "ActionEvent", **head, "tool_call": written, "llm_response_id": f"r{number}"}
             content = [{"type": "text", "text": text_of(one["result"])}]
             seen = {"kind": "McpObservation", "content": content, "is_error": bool(one.get("error"))}
-            yield {"kind": "ObservationEvent", **head, "source": "environment", "observation": seen, "action_id": f"a{number}"}
+            yield {
+                "kind": "ObservationEvent",
+                **head,
+                "source": "environment",
+                "observation": seen,
+                "action_id": f"a{number}",
+            }
 
 
 def swe_agent(calls: Calls) -> Iterator[Item]:
     """SWE-agent steps, https://swe-agent.com/latest/usage/trajectories/; for traces of shell commands only."""
     for number, one in enumerate(calls):
-        command = one["args"]["command"]  # type: ignore[index]  # traces of shell commands
+        command = cast("Item", one["args"])["command"]
         yield {
             "action": command,
             "observation": text_of(one["result"]),
@@ -174,13 +229,24 @@ FORMATS: dict[str, tuple[Callable[[Calls], Iterator[Item]], Callable[[list[Item]
 """By name: the writer, the wrapping of its items, and whether they are one JSON value a line."""
 
 
-def is_writable(trace: dict[str, object], name: str) -> bool:
+FLAGLESS = frozenset({"chat", "chat-lines", "responses", "codex", "swe-agent"})
+"""Formats that keep no word on whether a call failed, but for what its result says."""
+_SHELLS = frozenset({"bash", "Bash", "shell", "exec", "run_terminal_cmd"})
+
+
+def is_writable(trace: Item, name: str) -> bool:
     """Tell whether a format can hold a trace: no policies, vetoes, unknown tools, or events it has no word for."""
-    calls: Calls = trace["calls"]  # type: ignore[assignment]  # a list of entries
-    plain = not trace["tools"] and not any(
-        one.get("vetoed") or one.get("unknown_tool") or one.get("turn") or one.get("event") in {"compaction", "new_run", "new_task"}
-        for one in calls
+    calls = cast("Calls", trace["calls"])
+    unsaid = ("vetoed", "unknown_tool", "turn")
+    if trace["tools"] or any(one.get(key) for one in calls for key in unsaid):
+        return False
+    if any(one.get("event") in {"compaction", "new_run", "new_task"} for one in calls):
+        return False
+    return name != "swe-agent" or all(
+        one.get("tool") in _SHELLS and isinstance(cast("Item", one["args"]).get("command"), str) for one in calls
     )
-    if name != "swe-agent":
-        return plain
-    return plain and all(isinstance(one.get("args"), dict) and isinstance(one["args"].get("command"), str) for one in calls)
+
+
+def has_failures(trace: Item) -> bool:
+    """Tell whether a call of a trace is flagged as failed."""
+    return any(one.get("error") for one in cast("Calls", trace["calls"]))

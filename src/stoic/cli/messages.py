@@ -1,7 +1,8 @@
-"""Reads message lists: OpenAI Chat and Responses, Anthropic Messages, and Claude Code sessions made of the latter.
+"""Reads message lists: OpenAI Chat and Responses, Anthropic Messages, and the sessions of programs that keep those.
 
 Facts from the public API references of OpenAI and Anthropic, and for sessions from public descriptions such as
-https://github.com/jeremedia/claude-code-log-format.
+https://github.com/jeremedia/claude-code-log-format and
+https://github.com/kvsankar/agent-history/blob/main/docs/codex-format.md.
 """
 
 from typing import cast
@@ -11,7 +12,16 @@ from stoic.errors import UsageError
 from stoic.records import Json
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "computer_call")
-_OURS = ("<system-reminder>", "<local-command-", "<command-", "Caveat: ")
+_OURS = (
+    "<system-reminder>",
+    "<local-command-",
+    "<command-",
+    "Caveat: ",
+    "<environment_context>",
+    "<user_instructions>",
+    "<turn_aborted>",
+    "# AGENTS.md",
+)
 """How texts begin that stand as a user's but were written by the host."""
 
 
@@ -38,6 +48,20 @@ def read_session(items: list[Item], identity: str, name: str) -> list[Trace]:
                 raise UsageError(f"{name}: record {place} has no `message`; is this a whole session file?")
             reader.read(cast("Item", message), f"{name}: record {place}", ours=bool(item.get("isMeta")))
     return [reader.trace() for reader in readers.values()]
+
+
+def read_rollout(items: list[Item], identity: str, name: str) -> Trace:
+    """Read the records of a Codex session: Responses items, each wrapped in a record with a time."""
+    reader = _MessageReader(identity)
+    for place, item in enumerate(items, 1):
+        payload = item.get("payload")
+        if item.get("type") == "compacted":
+            reader.compaction()
+        elif item.get("type") == "response_item":
+            if not isinstance(payload, dict):
+                raise UsageError(f"{name}: record {place} has no `payload`; is this a whole session file?")
+            reader.read(cast("Item", payload), f"{name}: record {place}")
+    return reader.trace()
 
 
 class _MessageReader:

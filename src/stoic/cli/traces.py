@@ -1,5 +1,6 @@
 """A recorded run as `stoic scan` sees it: calls, texts and events in order; and the reader of our own trace format."""
 
+import re
 from typing import Any, cast, get_args
 
 import msgspec
@@ -10,6 +11,13 @@ from stoic.records import Json, Record
 
 Item = dict[str, Any]
 """A JSON object."""
+
+_FAILURE = re.compile(
+    r"\s*(?:error\s*:|fatal: |\w{0,40}(?:Error|Exception): |traceback \(most recent call last\)|<tool_use_error>|"
+    r"(?:permission|access) denied\b[^\n]{0,200}$|exit code:? (?!0\b)\d|<returncode>(?!0\b))",
+    re.IGNORECASE,
+)
+"""How a result begins that tells of a failure, for recordings that keep no flag. No status codes: documents have them."""
 
 _EVENTS: tuple[str, ...] = get_args(Event)
 _EFFECTS: tuple[str, ...] = get_args(Effect)
@@ -95,17 +103,21 @@ def parsed(value: Json) -> Json:
 
 
 def tells_failure(result: Json) -> bool:
-    """Tell from a result alone whether the call failed: an error field, or an exit code that is not zero."""
+    """Tell from a result alone whether the call failed: how it begins, an error field, or an exit code other than zero."""
     if isinstance(result, str):
-        first = result[:64].lower()
-        if first.startswith(("exit code: ", "<returncode>")):
-            return not first.removeprefix("exit code: ").removeprefix("<returncode>").startswith("0")
-        return isinstance(value := parsed(result), dict) and tells_failure(value)
+        return begins_as_failure(result) or (isinstance(value := parsed(result), dict) and tells_failure(value))
     if not isinstance(result, dict):
         return False
     item = cast("Item", result)
-    codes = [item.get(key) for key in ("exit_code", "exitCode", "returncode", "return_code")]
+    beside = item.get("metadata")
+    places = [item, cast("Item", beside)] if isinstance(beside, dict) else [item]
+    codes = [place.get(key) for place in places for key in ("exit_code", "exitCode", "returncode", "return_code")]
     return bool(item.get("error") or item.get("is_error")) or any(isinstance(code, int) and code > 0 for code in codes)
+
+
+def begins_as_failure(text: str) -> bool:
+    """Tell whether a result begins with what only failures begin with, such as `Error:` or an exit code."""
+    return _FAILURE.match(text) is not None
 
 
 def read_case(case: Json, where: str, fallback: str) -> Trace:
@@ -137,7 +149,7 @@ def _policy(policy: Json, where: str) -> Item:
     limit, key = item.get("frozen_limit"), item.get("loop_key", [])
     if effect is not None and effect not in _EFFECTS:
         raise UsageError(f"{where}: `effect` must be one of {', '.join(_EFFECTS)}, not {effect!r}")
-    if limit is not None and (not isinstance(limit, int) or limit < 1):
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
         raise UsageError(f"{where}: `frozen_limit` must be a whole number from 1 on, not {limit!r}")
     if not isinstance(key, list) or not all(isinstance(path, str) for path in cast("list[Json]", key)):
         raise UsageError(f"{where}: `loop_key` must be a list of paths, not {key!r}")

@@ -7,7 +7,7 @@ https://github.com/OpenHands/software-agent-sdk/tree/main/openhands-sdk/openhand
 import re
 from typing import cast
 
-from stoic.cli.traces import Item, Trace, TraceBuilder
+from stoic.cli.traces import Item, Trace, TraceBuilder, begins_as_failure
 from stoic.errors import UsageError
 from stoic.records import Json
 
@@ -29,7 +29,7 @@ def read_steps(items: list[Item], identity: str, name: str) -> Trace:
             raise UsageError(f"{name}: step {number} needs `action` and `observation` as text")
         if action.strip():
             builder.call(str(number), "bash", {"command": action}, batch=number)
-            builder.result(str(number), observation, failed=False)
+            builder.result(str(number), observation, failed=begins_as_failure(observation))
         else:
             builder.text(str(item.get("thought") or item.get("response") or ""))
     return builder.trace()

@@ -9,6 +9,7 @@ from stoic.cli.traces import Item, Trace, read_case
 from stoic.errors import UsageError
 from stoic.records import Json
 
+_GIVE = "give a file with a recorded trace"
 _CONTAINERS = ("calls", "messages", "trajectory", "history", "events", "input")
 
 
@@ -16,7 +17,7 @@ def read_transcripts(data: bytes, name: str) -> list[Trace]:
     """Read every trace of a file.
 
     Formats: traces of calls (one, a list, or an object with `cases`); OpenAI Chat, OpenAI Responses and Anthropic message
-    lists, alone or in a request body; Claude Code session JSONL; OpenHands event lists; SWE-agent and mini-swe-agent
+    lists, alone or in a request body; Claude Code and Codex session JSONL; OpenHands event lists; SWE-agent and mini-swe-agent
     trajectories; each also one per line.
 
     Args:
@@ -31,7 +32,7 @@ def read_transcripts(data: bytes, name: str) -> list[Trace]:
     if len(documents) == 1 and _is_plain_list(documents[0]):
         documents = cast("list[Json]", documents[0])
     if not documents:
-        raise UsageError(f"{name}: there is nothing in it; give a file with a recorded trace")
+        raise UsageError(f"{name}: there is nothing in it; {_GIVE}")
     if all(_is_container(document) for document in documents):
         several = len(documents) > 1
         return [
@@ -45,6 +46,8 @@ def read_transcripts(data: bytes, name: str) -> list[Trace]:
 def _documents(data: bytes, name: str) -> list[Json]:
     """Parse one JSON value, or one a line."""
     text = data.removeprefix(b"\xef\xbb\xbf")
+    if not text.strip():
+        raise UsageError(f"{name}: there is nothing in it; {_GIVE}")
     try:
         return [msgspec.json.decode(text)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -71,10 +74,26 @@ def _parses(line: bytes) -> bool:
 def _misread(error: Exception, text: bytes, name: str, first_line: int) -> UsageError:
     """Say where JSON breaks off: msgspec names a byte, a person looks for a line and a column."""
     reason, _, place = str(error).partition(" (byte ")
-    before = text[: int(place.rstrip(")"))] if place.rstrip(")").isdigit() else text if "truncated" in reason else b""
+    if isinstance(error, RecursionError):
+        reason, before = "it is nested too deeply", b""
+    elif place.rstrip(")").isdigit():
+        before = text[: int(place.rstrip(")"))]
+    elif "truncated" in reason:
+        before = text
+    else:
+        before = _before_bad_character(text)
     line = first_line + before.count(b"\n")
     column = len(before) - (before.rfind(b"\n") + 1) + 1
     return UsageError(f"{name}:{line}:{column}: not JSON: {reason}; give a JSON file, or one JSON value a line")
+
+
+def _before_bad_character(text: bytes) -> bytes:
+    """Return what stands before the first byte that is no UTF-8; empty when all of it is."""
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        return text[: error.start]
+    return b""
 
 
 def _is_plain_list(document: Json) -> bool:
@@ -94,6 +113,8 @@ def _contained(item: Item, name: str, fallback: str) -> list[Trace]:
     """Read an object that holds traces, messages or events."""
     if isinstance(item.get("cases"), list):
         cases = cast("list[Json]", item["cases"])
+        if not cases:
+            raise UsageError(f"{name}: there is nothing in it; {_GIVE}")
         return [read_case(case, f"{name}: cases[{place}]", f"{fallback}:{place}") for place, case in enumerate(cases)]
     identity = next((str(item[key]) for key in ("id", "instance_id", "session_id") if item.get(key)), fallback)
     if isinstance(item.get("calls"), list):
@@ -115,6 +136,8 @@ def _elements(elements: list[Json], name: str, identity: str) -> list[Trace]:
         if not isinstance(element, dict):
             raise UsageError(f"{name}: element {place + 1} is no JSON object; give a list of calls, messages or events")
     items = cast("list[Item]", elements)
+    if not items:
+        return [Trace(id=identity, entries=[])]
     if any(_is_step(item) for item in items):
         from stoic.cli.trajectories import read_steps
 
@@ -123,6 +146,10 @@ def _elements(elements: list[Json], name: str, identity: str) -> list[Trace]:
         from stoic.cli.trajectories import read_events
 
         return [read_events(items, identity, name)]
+    if any(item.get("type") == "response_item" for item in items):
+        from stoic.cli.messages import read_rollout
+
+        return [read_rollout(items, identity, name)]
     if any(_is_record(item) for item in items):
         from stoic.cli.messages import read_session
 
@@ -133,9 +160,12 @@ def _elements(elements: list[Json], name: str, identity: str) -> list[Trace]:
         return [read_messages(items, identity, name)]
     if any("tool" in item or "event" in item for item in items):
         return [read_case({"id": identity, "calls": elements}, name, identity)]
+    other = next((place for place, item in enumerate(items, 1) if not _is_container(item)), 0)
+    if any(_is_container(item) for item in items):
+        raise UsageError(f"{name}: element {other} is no trace like the others; give traces only, one a line or in a list")
     raise UsageError(
         f"{name}: this is no trace that stoic knows; give calls as in the case files, an OpenAI or Anthropic message list, "
-        "a Claude Code session, or an OpenHands or SWE-agent trajectory"
+        "a Claude Code or Codex session, or an OpenHands or SWE-agent trajectory"
     )
 
 

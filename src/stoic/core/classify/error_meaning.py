@@ -10,7 +10,7 @@ from stoic.core.classify.rules import TIMEOUT, ErrorObject, Family, Finding, Mar
 from stoic.core.failures import Axis, FailureClass
 from stoic.records import Json
 
-_POLICY = re.compile(r"([a-z]+)_policy(?:_violation)?")
+_POLICY = re.compile(r"(self_harm|[a-z]+)_policy(?:_violation)?")
 _WORDS_READ = 4000
 
 

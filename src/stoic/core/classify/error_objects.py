@@ -13,8 +13,11 @@ from stoic.records import Json
 
 _PAGE = re.compile(r"<!doctype|<html|<head|<body", re.IGNORECASE)
 _WRAPPED = re.compile(
-    r"^(?:[\w .:/-]{0,160}?(?:Error code: \d{3} - |Exception - |\b[45]\d{2} (?:[A-Z_]+\. )?|[Bb]ody: ))?(?:b['\"])?(?P<inner>[{\[].*)$",
-    re.DOTALL,
+    r"""^(?:
+        [\w\ .:/-]{0,160}?(?:Error\ code:\ \d{3}\ -\ |Exception\ -\ |[45]\d\d[.,]\ (?:[\w.-]+:\ [\w./:-]+,\ )?[Bb]ody:\ )
+        | (?:\w*Error:\ )?[45]\d\d\ (?:[A-Z_]+\.\ )?
+    )?(?:b['"])?(?P<inner>[{\[].*)$""",
+    re.DOTALL | re.VERBOSE,
 )
 """A text that is an error as a whole, or after the prefix of an SDK; JSON quoted amid prose does not count."""
 _NO_ERROR_WORDS = frozenset({"", "none", "null", "ok", "success", "0", "200"})
@@ -98,7 +101,7 @@ def _nested(data: dict[str, Json], path: str, status: int | None, *, failed: boo
         yield _error(data, path, status, message=(inner, f"{path}.error"))
     elif isinstance(inner, dict) and inner:
         yield from _object_error(mapping(inner), data, f"{path}.error", status, depth)
-    for key in ("Error", "base_resp"):
+    for key in ("Error", "ErrorMsg", "base_resp"):
         if mapping(data.get(key)) and number(at(data, key, "status_code")) != 0:
             yield _error(mapping(data[key]), f"{path}.{key}", status)
     if number(at(data, "header", "code")):  # iFlytek's WebSocket answers

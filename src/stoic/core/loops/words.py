@@ -52,7 +52,9 @@ WAIT = named("wait sleep await")
 TAKE = named("receive pop dequeue claim lease take consume drain")
 """What hands out the next of something: neither a read that may be repeated nor a creation."""
 
-NOUNS = SEND | EXEC | named("book schedule release build list view count diff scan load log new stop order charge place")
+NOUNS = (
+    SEND | EXEC | named("book schedule release build list view count diff scan load log new stop order charge place")
+)
 """Verbs that are as often nouns; in a name they give way to any plain verb."""
 VERBS = READ | WRITE | ACT | SEND | EXEC | TAKE
 PLAIN = named("get list search find read fetch create delete update add remove send write edit query lookup show view")
@@ -73,7 +75,9 @@ POLLED = named(
 )
 POLLING = named("get list read show describe fetch check view inspect query monitor peek")
 
-BOOKKEEPING = named("note notes todo todos plan plans memory remember journal scratchpad think thought thinking reflect log")
+BOOKKEEPING = named(
+    "note notes todo todos plan plans memory remember journal scratchpad think thought thinking reflect log"
+)
 
 TRACED = named("request requests trace traces span spans incident incidents invocation invocations")
 """In the name of a tool that looks or takes they say that such ids are the data, not noise."""

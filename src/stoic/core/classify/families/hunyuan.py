@@ -10,8 +10,8 @@ FAMILY = Family(
             server_error="internalerror failedoperation.engineservererror",
             timeout="failedoperation.enginerequesttimeout",
             quota="failedoperation.resourcepackexhausted failedoperation.freeresourcepackexhausted "
-            "failedoperation.servicestop failedoperation.servicestoparrears failedoperation.servicestopinarrears",
-            permission="failedoperation.servicenotactivated unauthorizedoperation",
+            "failedoperation.servicestoparrears",
+            permission="failedoperation.servicenotactivated failedoperation.servicestop unauthorizedoperation",
             auth="authfailure authfailure.secretidnotfound authfailure.signaturefailure authfailure.signatureexpire",
             model_not_found="resourcenotfound invalidparametervalue.model",
         ),

@@ -13,8 +13,13 @@ from stoic.core.classify.rules import (
 
 FAMILY = Family(
     codes=codes(
-        quota="insufficient_user_quota pre_consume_token_quota_failed",
-        auth="invalid_key",
+        quota=(
+            "insufficient_user_quota pre_consume_token_quota_failed entitlement_required entitlement_inactive "
+            "entitlement_total_limit_exceeded"
+        ),
+        quota_time="entitlement_daily_limit_exceeded",
+        rate_limit="token_concurrency_limit_reached",
+        auth="channel:invalid_key",
         permission="access_denied",
         model_not_found="model_not_found model_price_error",
         overloaded="channel:no_available_key get_channel_failed",
