@@ -10,6 +10,8 @@ from stoic.core.commands import (
     AskStatus,
     CallResult,
     Cancelled,
+    Claimed,
+    ClaimTrial,
     Command,
     Commit,
     Committed,
@@ -28,13 +30,14 @@ from stoic.core.commands import (
     Woke,
 )
 from stoic.core.history import EFFECTS, OPEN_STATES, History, changed_row
-from stoic.core.plan import Plan
+from stoic.core.plan import Candidate, Plan
 from stoic.core.replay import gate, messages
 from stoic.core.turn import turn
 from stoic.records import (
     CallPart,
     Draft,
     ExceptionFact,
+    Health,
     InboxEntry,
     Message,
     Operation,
@@ -94,7 +97,8 @@ def tool(name: str, effect: str = "write", **facts: object) -> ToolFacts:
 
 
 def plan(*tools: ToolFacts, **fields: object) -> Plan:
-    return Plan(route=ROUTE, fingerprint="f", tools={each.name: each for each in tools}, **fields)
+    fields.setdefault("candidates", [Candidate(route=ROUTE, key="A")])
+    return Plan(fingerprint="f", tools={each.name: each for each in tools}, **fields)
 
 
 class World:
@@ -105,6 +109,9 @@ class World:
         self.reply = reply
         self.rows: list[Row] = []
         self.operations: dict[str, Operation] = {}
+        self.health: dict[str, Health] = {}
+        self.claims = True
+        """Whether a trial that is asked for is granted."""
         self.inbox: list[InboxEntry] = []
         self.now_ms = 1_000_000
         self.sends: list[tuple[Send, list[Message]]] = []
@@ -154,6 +161,8 @@ class World:
         self.rows += rows
         for operation in step.operations:
             self.operations[operation.id] = operation
+        for health in step.health:
+            self.health[health.route] = health
         taken = set(step.inbox_taken)
         assert taken <= {entry.id for entry in self.inbox}, "an entry was taken twice"
         self.inbox = [entry for entry in self.inbox if entry.id not in taken]
@@ -174,7 +183,7 @@ class Life:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.generator = turn(world.history(), world.plan, list(world.inbox), world.now_ms)
+        self.generator = turn(world.history(), world.plan, list(world.inbox), world.now_ms, dict(world.health))
         self.running: list[str] = []
         self.ending: Outcome | Parked | None = None
         self.finished = False
@@ -219,6 +228,10 @@ class Life:
                 world.slept_ms.append(command.until_ms - world.now_ms)
                 world.now_ms = max(world.now_ms, command.until_ms)
                 return Woke(now_ms=world.now_ms)
+            case ClaimTrial():
+                if world.claims:
+                    world.health[command.health.route] = command.health
+                return Claimed(granted=world.claims, now_ms=world.now_ms)
             case AskStatus():
                 return Status(answer=world.statuses.get(command.operation.id, "unknown"), now_ms=world.now_ms)
             case None:

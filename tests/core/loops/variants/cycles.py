@@ -100,9 +100,7 @@ def traces() -> Iterator[Trace]:
     talk = [one for n in range(20) for one in (said(f"Let me look at thing {n}."), *pair)]
     yield trace("hop-with-talk", talk, BLOCK, within=(20, 60), rule=BREAKER)
 
-    noisy = [
-        failed("api_call", {"path": f"/{'ab'[n % 2]}"}, f"HTTP 500 (request id: {uuid(n)})") for n in range(36)
-    ]
+    noisy = [failed("api_call", {"path": f"/{'ab'[n % 2]}"}, f"HTTP 500 (request id: {uuid(n)})") for n in range(36)]
     yield trace("hop-with-noise", noisy, BLOCK, within=(20, 36), rule=BREAKER)
     shuffled = [
         entry("read", {"path": "a", "mode": "r"} if n % 4 else {"mode": "r", "path": "a/"}, "A")
@@ -112,7 +110,9 @@ def traces() -> Iterator[Trace]:
     ]
     yield trace("hop-with-spelling", shuffled, BLOCK, within=(20, 36), rule=BREAKER)
 
-    writes = [entry("Write", {"file_path": f"/w/{'abc'[n % 3]}.md", "content": "body"}, "File written") for n in range(36)]
+    writes = [
+        entry("Write", {"file_path": f"/w/{'abc'[n % 3]}.md", "content": "body"}, "File written") for n in range(36)
+    ]
     yield trace("hop-writes-three-paths", writes, BLOCK, within=(20, 36), rule=BREAKER)
     toggles = [
         entry("str_replace", {"path": "a", "old_str": "xy"[n % 2], "new_str": "yx"[n % 2]}, "edited") for n in range(36)
@@ -120,14 +120,20 @@ def traces() -> Iterator[Trace]:
     yield trace("hop-toggled-edit", toggles, BLOCK, within=(20, 36), rule=BREAKER)
     messages = [entry("send_message", {"to": "ab"[n % 2], "text": "ping"}, {"ok": True, "id": n}) for n in range(36)]
     yield trace("hop-two-receivers", messages, BLOCK, within=(20, 36), rule=BREAKER)
-    flaky = [failed("http_get", {"url": "http://h/s"}, ("503 Service Unavailable", "read timed out")[n % 2]) for n in range(40)]
+    flaky = [
+        failed("http_get", {"url": "http://h/s"}, ("503 Service Unavailable", "read timed out")[n % 2])
+        for n in range(40)
+    ]
     yield trace("flaky-two-errors", flaky, LOOP)
     flaky = [failed("fetch", {"url": "http://h/s"}, ("503", "timed out", "reset by peer")[n % 3]) for n in range(40)]
     yield trace("flaky-three-errors", flaky, LOOP)
 
     fresh_between = []
     for n in range(31):
-        fresh_between += [failed("bash", {"command": "go test ./..."}, "FAIL x"), entry("Read", {"file_path": f"f{n}.go"}, f"package f{n}")]
+        fresh_between += [
+            failed("bash", {"command": "go test ./..."}, "FAIL x"),
+            entry("Read", {"file_path": f"f{n}.go"}, f"package f{n}"),
+        ]
     yield trace("stale-test-between-fresh-reads", fresh_between, LOOP)
     three_pass = [entry("read_file", {"path": f"f{n % 12}"}, f"text {n % 12}") for n in range(45)]
     yield trace("three-passes-over-twelve", three_pass, BLOCK, within=(40, 45), rule=BREAKER)

@@ -19,18 +19,33 @@ from tests.core.loops.variants.building import (
 
 # (tool, spellings): SPEC 11 says that these are one call, so the 31st is blocked.
 SAME: dict[str, tuple[str, list[dict[str, object]]]] = {
-    "key-order-nested": ("query", [{"where": {"a": 1, "b": [1, 2]}, "table": "t"}, {"table": "t", "where": {"b": [1, 2], "a": 1}}]),
+    "key-order-nested": (
+        "query",
+        [{"where": {"a": 1, "b": [1, 2]}, "table": "t"}, {"table": "t", "where": {"b": [1, 2], "a": 1}}],
+    ),
     "whole-floats": ("get_page_text", [{"doc": 3, "zoom": 1}, {"doc": 3.0, "zoom": 1.0}]),
-    "whole-floats-nested": ("mcp__maps__route", [{"via": [{"lat": 48, "lon": 11}]}, {"via": [{"lat": 48.0, "lon": 11.0}]}]),
-    "null-absent": ("fsRead", [{"path": "a"}, {"path": "a", "encoding": None}, {"path": "a", "encoding": None, "start": None}]),
+    "whole-floats-nested": (
+        "mcp__maps__route",
+        [{"via": [{"lat": 48, "lon": 11}]}, {"via": [{"lat": 48.0, "lon": 11.0}]}],
+    ),
+    "null-absent": (
+        "fsRead",
+        [{"path": "a"}, {"path": "a", "encoding": None}, {"path": "a", "encoding": None, "start": None}],
+    ),
     "null-absent-nested": ("search", [{"q": "x", "filter": {}}, {"q": "x", "filter": {"lang": None}}]),
     "outer-blanks": ("grep", [{"pattern": "schema"}, {"pattern": " schema "}, {"pattern": "schema\n"}]),
     "trailing-slash": ("ls", [{"path": "/w/src"}, {"path": "/w/src/"}, {"path": "/w//src"}]),
     "dot-segments": ("readFile", [{"path": "./a/b.txt"}, {"path": "a/b.txt"}, {"path": "a/./b.txt"}]),
-    "command-blanks": ("run_terminal_cmd", [{"command": "git  status"}, {"command": "git status "}, {"command": "\tgit status\n"}]),
+    "command-blanks": (
+        "run_terminal_cmd",
+        [{"command": "git  status"}, {"command": "git status "}, {"command": "\tgit status\n"}],
+    ),
     "shell-description": ("Bash", [{"command": "ls", "description": f"List files, take {n}"} for n in range(7)]),
     "cursor-explanation": ("codebase_search", [{"query": "x", "explanation": f"because {n}"} for n in range(33)]),
-    "thought-beside": ("str_replace_editor", [{"command": "view", "path": "/w/a", "thought": f"t{n}"} for n in range(33)]),
+    "thought-beside": (
+        "str_replace_editor",
+        [{"command": "view", "path": "/w/a", "thought": f"t{n}"} for n in range(33)],
+    ),
     "paging-of-a-read": ("read_file", [{"path": "a", "offset": n * 40, "limit": 40} for n in range(33)]),
     "camel-paging": ("ReadFile", [{"path": "a", "startLine": n, "endLine": n + 5} for n in range(33)]),
     "mcp-paging": ("mcp__fs__read_text_file", [{"path": "a", "head": n + 1} for n in range(33)]),
@@ -43,16 +58,36 @@ SAME: dict[str, tuple[str, list[dict[str, object]]]] = {
 
 # A few spellings that differ, but come back in turn: nothing new after the first pass.
 ROTATING: dict[str, tuple[str, list[dict[str, object]]]] = {
-    "working-directory": ("bash", [{"command": "cd /w && ls"}, {"command": "cd /w; ls"}, {"command": "(cd /w && ls)"}, {"command": "ls /w"}]),
-    "quoting": ("shell", [{"command": "grep -rn 'x' src"}, {"command": 'grep -rn "x" src'}, {"command": "grep -rn x src"}]),
-    "flag-order": ("bash", [{"command": "ls -la"}, {"command": "ls -al"}, {"command": "ls -l -a"}, {"command": "ls -a -l"}]),
-    "url-spelling": ("WebFetch", [{"url": "http://h.example"}, {"url": "http://h.example/"}, {"url": "HTTP://H.example/"}, {"url": "http://h.example/#top"}]),
+    "working-directory": (
+        "bash",
+        [{"command": "cd /w && ls"}, {"command": "cd /w; ls"}, {"command": "(cd /w && ls)"}, {"command": "ls /w"}],
+    ),
+    "quoting": (
+        "shell",
+        [{"command": "grep -rn 'x' src"}, {"command": 'grep -rn "x" src'}, {"command": "grep -rn x src"}],
+    ),
+    "flag-order": (
+        "bash",
+        [{"command": "ls -la"}, {"command": "ls -al"}, {"command": "ls -l -a"}, {"command": "ls -a -l"}],
+    ),
+    "url-spelling": (
+        "WebFetch",
+        [
+            {"url": "http://h.example"},
+            {"url": "http://h.example/"},
+            {"url": "HTTP://H.example/"},
+            {"url": "http://h.example/#top"},
+        ],
+    ),
     "query-order": ("http_get", [{"url": "http://h/?a=1&b=2"}, {"url": "http://h/?b=2&a=1"}]),
     "absolute-relative": ("Read", [{"file_path": "/w/a.py"}, {"file_path": "a.py"}, {"file_path": "~/w/a.py"}]),
     "list-or-text": ("shell", [{"command": ["bash", "-lc", "ls"]}, {"command": "ls"}, {"command": ["ls"]}]),
     "true-or-text": ("find", [{"name": "x", "recursive": True}, {"name": "x", "recursive": "true"}, {"name": "x"}]),
     "number-or-text": ("get_item", [{"id": 7}, {"id": "7"}, {"id": "007"}]),
-    "defaults-shown": ("glob", [{"pattern": "*.py"}, {"pattern": "*.py", "path": "."}, {"pattern": "*.py", "hidden": False}]),
+    "defaults-shown": (
+        "glob",
+        [{"pattern": "*.py"}, {"pattern": "*.py", "path": "."}, {"pattern": "*.py", "hidden": False}],
+    ),
     "synonym-keys": ("view", [{"path": "a"}, {"file": "a"}, {"filename": "a"}]),
     "case-of-query": ("web_search", [{"q": "Loop Guard"}, {"q": "loop guard"}, {"q": "LOOP GUARD"}]),
 }
@@ -97,7 +132,9 @@ def traces() -> Iterator[Trace]:
     yield trace("patience-of-poll", patience, BLOCK, within=(20, 22), rule=POLL)
     policy = {"set_plan": {"loop_key": ["items.*.state", "goal"]}}
     plan = repeated(
-        lambda n: entry("set_plan", {"goal": "g", "items": [{"text": f"w{n}", "state": "todo"}, {"text": f"v{n}", "state": "done"}]}),
+        lambda n: entry(
+            "set_plan", {"goal": "g", "items": [{"text": f"w{n}", "state": "todo"}, {"text": f"v{n}", "state": "done"}]}
+        ),
         33,
     )
     yield trace("loop-key-plan", plan, LOOP, tools=policy)

@@ -17,17 +17,31 @@ from tests.core.loops.variants.building import (
 type Make = Callable[[int], dict[str, object]]
 
 SHUT: dict[str, Make] = {
-    "ssh-keys": lambda n: failed("bash", {"command": f"ssh -i key{n} root@h.example true"}, "Permission denied (publickey)."),
-    "scp-port": lambda n: failed("shell", {"cmd": f"scp -P {22 + n} f h.example:/x"}, "Permission denied (publickey,password)."),
-    "host-403": lambda n: failed("WebFetch", {"url": f"https://h.example/p/{n}", "prompt": "x"}, "Request failed with status code 403"),
-    "host-401": lambda n: failed("http_request", {"method": "GET", "url": f"https://api.h.example/v1/{n}"}, {"status": 401, "error": "Unauthorized"}),
+    "ssh-keys": lambda n: failed(
+        "bash", {"command": f"ssh -i key{n} root@h.example true"}, "Permission denied (publickey)."
+    ),
+    "scp-port": lambda n: failed(
+        "shell", {"cmd": f"scp -P {22 + n} f h.example:/x"}, "Permission denied (publickey,password)."
+    ),
+    "host-403": lambda n: failed(
+        "WebFetch", {"url": f"https://h.example/p/{n}", "prompt": "x"}, "Request failed with status code 403"
+    ),
+    "host-401": lambda n: failed(
+        "http_request",
+        {"method": "GET", "url": f"https://api.h.example/v1/{n}"},
+        {"status": 401, "error": "Unauthorized"},
+    ),
     "host-403-query": lambda n: failed("fetchUrl", {"url": f"https://h.example/?q={n}"}, "HTTP 403: Forbidden"),
     "github-401": lambda n: failed("github_api", {"path": f"/repos/o/r{n}"}, "401 Bad credentials"),
-    "mcp-scope": lambda n: failed("mcp__gmail__search", {"q": f"from:{n}"}, "403 Request had insufficient authentication scopes."),
+    "mcp-scope": lambda n: failed(
+        "mcp__gmail__search", {"q": f"from:{n}"}, "403 Request had insufficient authentication scopes."
+    ),
     "sql-table": lambda n: failed("sql_query", {"sql": f"select c{n} from users"}, "permission denied for table users"),
     "bucket": lambda n: failed("s3_get_object", {"bucket": "b", "key": f"k{n}"}, "AccessDenied: Access Denied"),
     "quota": lambda n: failed("generate_image", {"prompt": f"a cat {n}"}, "429 You exceeded your current quota"),
-    "quota-object": lambda n: failed("translate", {"text": f"t{n}"}, {"error": {"code": "insufficient_quota", "message": "quota exceeded"}}),
+    "quota-object": lambda n: failed(
+        "translate", {"text": f"t{n}"}, {"error": {"code": "insufficient_quota", "message": "quota exceeded"}}
+    ),
     "account-suspended": lambda n: failed("crm_search", {"q": f"n{n}"}, "403: account suspended, access denied"),
 }
 
@@ -72,13 +86,17 @@ GUESSED: dict[str, Make] = {
     "membership-german": lambda n: entry("verzeichnis_suche", {"name": f"n{n}"}, "[]"),
     "membership-mcp": lambda n: entry("mcp__ldap__search", {"filter": {"uid": f"u{n}"}}, {"entries": []}),
     "nested-lists": lambda n: entry("lookup", {"keys": [{"k": [n]}]}, None),
-    "missing-program": lambda n: failed("exec", {"command": f"convert in{n}.png out{n}.webp"}, "tool ffmpeg not found on PATH"),
+    "missing-program": lambda n: failed(
+        "exec", {"command": f"convert in{n}.png out{n}.webp"}, "tool ffmpeg not found on PATH"
+    ),
     "command-not-found": lambda n: failed("Bash", {"command": f"foo in{n}"}, "bash: foo: command not found"),
 }
 
 # What a text tells of denials is not a denial of the call.
 TOLD: dict[str, Make] = {
-    "search-hits": lambda n: entry("web_search", {"query": f"nginx {n}"}, "Why do I get 403 Forbidden? Permission denied explained"),
+    "search-hits": lambda n: entry(
+        "web_search", {"query": f"nginx {n}"}, "Why do I get 403 Forbidden? Permission denied explained"
+    ),
     "log-lines": lambda n: entry("grep_logs", {"pattern": f"user{n}"}, "10:00 access denied for root"),
     "find-noise": lambda n: entry("bash", {"command": f"find / -name x{n}"}, "find: '/root': Permission denied"),
     "documents": lambda n: entry("read_file", {"path": f"docs/{n}.md"}, "401 Unauthorized means: log in"),
@@ -96,20 +114,27 @@ def traces() -> Iterator[Trace]:
     for name, make in TOLD.items():
         yield trace(f"told-{name}", repeated(make, 45), HINT)
 
-    beyond = repeated(lambda n: entry("Read", {"file_path": "t.jsonl", "offset": 900 + n, "limit": 50}, "<file is shorter>"), 34)
+    beyond = repeated(
+        lambda n: entry("Read", {"file_path": "t.jsonl", "offset": 900 + n, "limit": 50}, "<file is shorter>"), 34
+    )
     yield trace("beyond-end-each-offset", beyond, BLOCK, within=(20, 34))
     beyond = repeated(lambda n: entry("view_file", {"path": "t", "view_range": [900 + n, 950 + n]}, ""), 34)
     yield trace("beyond-end-view-range", beyond, LOOP)
     beyond = repeated(lambda n: entry("list_commits", {"repo": "r", "page": 50 + n % 4}, []), 36)
     yield trace("beyond-last-page", beyond, BLOCK, within=(20, 36))
-    fenced = repeated(lambda n: failed("view", {"path": "/etc/x", "limit": 20 + n}, "path is outside the allowed directories"), 34)
+    fenced = repeated(
+        lambda n: failed("view", {"path": "/etc/x", "limit": 20 + n}, "path is outside the allowed directories"), 34
+    )
     yield trace("outside-varied-limit", fenced, BLOCK, within=(10, 34))
     notes = [
-        entry("note_add", {"text": f"n{n}"}) if n % 3 == 2 else entry("bash", {"command": f"tail -{n + 1} /proc/x"}, "empty")
+        entry("note_add", {"text": f"n{n}"})
+        if n % 3 == 2
+        else entry("bash", {"command": f"tail -{n + 1} /proc/x"}, "empty")
         for n in range(36)
     ]
     yield trace("stagnant-between-notes", notes, LOOP)
     thoughts = [
-        entry("think", {"thought": f"hm {n}"}, "") if n % 2 else entry("grep", {"pattern": f"a{n}"}, "no matches") for n in range(40)
+        entry("think", {"thought": f"hm {n}"}, "") if n % 2 else entry("grep", {"pattern": f"a{n}"}, "no matches")
+        for n in range(40)
     ]
     yield trace("stagnant-between-thoughts", thoughts, LOOP)
