@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from stoic.errors import NoSuchThreadError, RejectedStepError, StaleWriterError, StoreError
-from stoic.records import InboxEntry, Lease, Operation, Record, Row, Step, ViewChange
+from stoic.records import Health, InboxEntry, Lease, Operation, Record, Row, Step, ViewChange
 
 TOMBSTONE_KIND = "refusal_stop"
 """The row behind which nothing may be shown to a model and nothing may run (SPEC §4, §12)."""
@@ -95,6 +95,11 @@ def check_entry(thread: str, entry: InboxEntry) -> None:
 def is_same_entry(known: InboxEntry, entry: InboxEntry) -> bool:
     """Tell whether an entry put again under its id is the one that is known: then putting it twice is harmless."""
     return known.thread == entry.thread and known.kind == entry.kind and known.content == entry.content
+
+
+def trial_is_free(known: Health | None, now_ms: int) -> bool:
+    """Tell whether a route's one trial may be taken."""
+    return known is not None and (known.trial_until_ms is None or now_ms >= known.trial_until_ms)
 
 
 def no_such_thread(thread: str) -> NoSuchThreadError:
