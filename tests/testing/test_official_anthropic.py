@@ -5,12 +5,12 @@ from typing import Any
 
 import anthropic
 import pytest
+from tests.wire.apis import PIXEL, SCHEMA, body_of, conversation, send
 
 from stoic.records import CallPart, TextPart, ThinkingPart
 from stoic.testing import ScriptedProvider
 from stoic.wire import messages
 from stoic.wire.messages import MessagesRenderer
-from tests.wire.apis import PIXEL, SCHEMA, body_of, conversation, send
 
 MODEL = "claude-sonnet-5-5"
 ASK: Any = [{"role": "user", "content": "hi"}]
@@ -20,7 +20,9 @@ PROOF = ThinkingPart(text="hm", signature="sig", provider="scripted", model=MODE
 
 def client(provider) -> Any:
     base_url = provider.base_url.removesuffix("/v1")
-    return anthropic.Anthropic(base_url=base_url, api_key="sk-secret", max_retries=0)
+    # The client itself would ask for a newer version of the API, which takes no sampling parameters.
+    headers = {"anthropic-version": "2023-06-01"}
+    return anthropic.Anthropic(base_url=base_url, api_key="sk-secret", max_retries=0, default_headers=headers)
 
 
 def ask(provider, body, deltas=None):
@@ -30,9 +32,12 @@ def ask(provider, body, deltas=None):
 
 def test_official_client_reads_streamed_thinking_text_and_calls():
     script = [["thinking:let me see", "text:Paying", "text: now.", 'tool:pay({"amount": 1})', "tool:look()"]]
-    with ScriptedProvider(script) as provider, client(provider) as official:
-        with official.messages.stream(model=MODEL, max_tokens=99, messages=ASK) as stream:
-            message = stream.get_final_message()
+    with (
+        ScriptedProvider(script) as provider,
+        client(provider) as official,
+        official.messages.stream(model=MODEL, max_tokens=99, messages=ASK) as stream,
+    ):
+        message = stream.get_final_message()
     assert [block.type for block in message.content] == ["thinking", "text", "tool_use", "tool_use"]
     assert message.content[0].thinking == "let me see"
     assert message.content[0].signature
@@ -40,15 +45,18 @@ def test_official_client_reads_streamed_thinking_text_and_calls():
     assert [block.input for block in message.content[2:]] == [{"amount": 1}, {}]
     assert (message.stop_reason, message.model) == ("tool_use", MODEL)
     assert message.usage.output_tokens > 1
-    assert message._request_id == "req_scripted000001"
 
 
 def test_official_client_reads_answers_that_are_no_streams():
     script = [["text:Hello"], ['tool:pay({"amount": 1})'], ["refusal:No."], ["text:cut off", "finish:length"]]
+    script.append(["thinking:hm", "text:a", "delay:1ms", "text:b", "half_tool:pay({"])
     with ScriptedProvider(script) as provider, client(provider) as official:
         answers = [official.messages.create(model=MODEL, max_tokens=99, messages=ASK) for _ in script]
-    assert [answer.stop_reason for answer in answers] == ["end_turn", "tool_use", "refusal", "max_tokens"]
-    assert [[block.type for block in answer.content] for answer in answers] == [["text"], ["tool_use"], [], ["text"]]
+    assert [answer.stop_reason for answer in answers] == ["end_turn", "tool_use", "refusal", "max_tokens", "tool_use"]
+    kinds = [[block.type for block in answer.content] for answer in answers]
+    assert kinds == [["text"], ["tool_use"], [], ["text"], ["thinking", "text", "tool_use"]]
+    assert (answers[4].content[1].text, answers[4].content[2].input) == ("ab", {})
+    assert answers[0]._request_id == "req_scripted000001"
     assert answers[2].stop_details.explanation == "No."
 
 
@@ -61,7 +69,7 @@ def test_what_we_read_is_what_the_official_client_reads():
             message = stream.get_final_message()
     thinking, text, *calls = message.content
     # The two ask in requests of different number, which is in signatures and ids.
-    signature = thinking.signature.replace("2", "1")
+    signature = thinking.signature.removesuffix("20") + "10"
     assert report.parts == [
         ThinkingPart(text=thinking.thinking, signature=signature, provider="scripted", model=MODEL),
         TextPart(text=text.text),
@@ -120,7 +128,8 @@ def test_our_request_means_what_the_official_clients_means():
     assert report.parts == [TextPart(text="done")]
     assert ours.json == official_one.json
     assert ours.path == official_one.path
-    for name in ("x-api-key", "anthropic-version", "content-type"):
+    assert ours.headers["x-api-key"]
+    for name in ("anthropic-version", "content-type"):
         assert ours.headers[name] == official_one.headers[name]
 
 
@@ -130,10 +139,11 @@ MARKED: Any = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral
 REFUSED = [
     ([*ASK, CALLING], "without `tool_result` blocks immediately after: c1"),
     ([*ASK, CALLING, *ASK], "without `tool_result` blocks immediately after: c1"),
-    (RESULT and [RESULT], "unexpected `tool_use_id` found"),
+    ([RESULT], "unexpected `tool_use_id` found"),
     ([*ASK, CALLING, RESULT, RESULT], "roles must alternate"),
     ([{"role": "assistant", "content": "x"}], "first message must use"),
     ([{"role": "user", "content": " "}], "text content blocks must be non-empty"),
+    ([*ASK, {**CALLING, "content": [{**CALLING["content"][0], "name": "a.b"}]}, RESULT], "should match pattern"),
     ([{"role": "user", "content": []}], "must have non-empty content"),
     ([{"role": "user", "content": [MARKED] * 5}], "maximum of 4 blocks"),
     ([], "at least one message"),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stoic.errors import UsageError
-from stoic.records import AssistantMessage, CallView, ThinkingPart, ToolMessage, ToolSchema, UserMessage
+from stoic.records import AssistantMessage, CallView, ImagePart, ThinkingPart, ToolMessage, ToolSchema, UserMessage
 from stoic.testing.chat_style import find_fault
 from stoic.wire import chat
 
@@ -101,6 +101,49 @@ def test_arguments_are_always_the_text_of_an_object(written, sent):
     message = json.loads(chat.fragment(AssistantMessage(calls=[call(written)])))
     assert message["content"] is None
     assert message["tool_calls"] == [{"id": "c1", "type": "function", "function": {"name": "pay", "arguments": sent}}]
+
+
+NAMES = [("functions.pay", "functions_pay"), ("größe !", "gr__e__"), ("x" * 65, "x" * 64), ("", "unnamed")]
+
+
+@pytest.mark.parametrize(("called", "sent"), NAMES)
+def test_name_that_no_tool_can_have_is_made_one_that_servers_take(called, sent):
+    view = CallView(id="c1", name=called, arguments="{}")
+    message = json.loads(chat.fragment(AssistantMessage(calls=[view])))
+    assert message["tool_calls"][0]["function"]["name"] == sent
+
+
+IMAGE = ImagePart(media_type="image/png", data_base64="aW1hZ2U=")
+SHOWN = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aW1hZ2U="}}
+
+
+def test_images_of_an_input_stand_before_its_text():
+    inputs = [UserMessage(text="look", images=[IMAGE]), UserMessage(text=" ", images=[IMAGE])]
+    assert [json.loads(fragment)["content"] for fragment in chat.fragments(inputs)] == [
+        [SHOWN, {"type": "text", "text": "look"}],
+        [SHOWN],
+    ]
+
+
+def test_images_of_results_follow_all_results_in_one_user_message():
+    calls = [CallView(id=f"c{number}", name="look", arguments="{}") for number in (1, 2, 3)]
+    results = [
+        ToolMessage(call_id="c1", name="look", text="one", images=[IMAGE, IMAGE]),
+        ToolMessage(call_id="c2", name="look", text="two"),
+        ToolMessage(call_id="c3", name="look", text="", images=[IMAGE]),
+    ]
+    view = [UserMessage(text="hi"), AssistantMessage(calls=calls), *results, UserMessage(text="and?")]
+    told = [json.loads(fragment) for fragment in chat.fragments(view, newest=True)]
+    assert [message["role"] for message in told] == ["user", "assistant", "tool", "tool", "tool", "user", "user"]
+    assert [message["content"] for message in told[2:5]] == [
+        "one\n(2 image(s) of this result follow in the next user message)",
+        "two",
+        "(1 image(s) of this result follow in the next user message)",
+    ]
+    first = {"type": "text", "text": "Images of the result of look (c1):"}
+    third = {"type": "text", "text": "Images of the result of look (c3):"}
+    assert told[5]["content"] == [first, SHOWN, SHOWN, third, SHOWN]
+    assert find_fault({"model": "m", "messages": told}) is None
 
 
 @given(st.text())

@@ -1,19 +1,23 @@
 """How a Chat Completions server answers: its chunks, its whole bodies, and what it refuses with 400."""
 
 from collections.abc import Iterator
-from typing import Any, cast
-
-import msgspec
+from typing import cast
 
 from stoic.records import Json
 from stoic.testing.replies import Reply, Word
+from stoic.testing.style_parts import (
+    CREATED,
+    Tree,
+    asked_tokens,
+    encode,
+    event,
+    misnamed,
+    pieces_of,
+    said_tokens,
+    trees,
+)
 
-Tree = dict[str, Any]
-
-_CREATED = 1_790_000_000
-_PIECE_CHARACTERS = 12
-
-encode = msgspec.json.encode
+REQUEST_ID_HEADER = "x-request-id"
 
 
 def stream(reply: Reply, request: Tree, number: int) -> Iterator[Word | bytes]:
@@ -28,7 +32,7 @@ def stream(reply: Reply, request: Tree, number: int) -> Iterator[Word | bytes]:
 
     def chunk(delta: Tree, finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return _event({**base, "choices": [choice]})
+        return event({**base, "choices": [choice]}, named=False)
 
     yield chunk({"role": "assistant", "content": "", "refusal": None})
     calls = 0
@@ -37,14 +41,14 @@ def stream(reply: Reply, request: Tree, number: int) -> Iterator[Word | bytes]:
             yield from (chunk(delta) for delta in _call_deltas(word, number, calls))
             calls += 1
         elif word.kind in _FIELDS:
-            yield from (chunk({_FIELDS[word.kind]: piece}) for piece in _pieces(word.text))
+            yield from (chunk({_FIELDS[word.kind]: piece}) for piece in pieces_of(word.text))
         else:
             yield word
     if reply.end == "clean":
         yield chunk({}, _finish(reply))
         options = request.get("stream_options")
         if isinstance(options, dict) and cast("Tree", options).get("include_usage"):
-            yield _event({**base, "choices": [], "usage": _usage(reply, request)})
+            yield event({**base, "choices": [], "usage": _usage(reply, request)}, named=False)
     if reply.end in ("clean", "done"):
         yield b"data: [DONE]\n\n"
 
@@ -97,7 +101,7 @@ def find_fault(request: Json) -> str | None:
 def has_empty_text(request: Json) -> bool:
     """Tell whether a request holds an empty text block."""
     messages = cast("Tree", request).get("messages") if isinstance(request, dict) else None
-    return any(_is_empty(message) for message in _trees(messages))
+    return any(_is_empty(message) for message in trees(messages))
 
 
 _FIELDS = {"text": "content", "thinking": "reasoning_content", "refusal": "refusal"}
@@ -115,14 +119,11 @@ def _message_fault(message: Tree, position: int, open_calls: list[str]) -> str |
         return _unanswered(open_calls)
     if _is_empty(message):
         return f"Invalid value for messages[{position}].content: expected a non-empty string."
-    open_calls += [str(call.get("id")) for call in _trees(message.get("tool_calls"))]
+    name = misnamed(call.get("function", {}).get("name") for call in trees(message.get("tool_calls")))
+    if name is not None:
+        return f"Invalid 'messages[{position}].tool_calls[0].function.name': string {name!r} does not match pattern."
+    open_calls += [str(call.get("id")) for call in trees(message.get("tool_calls"))]
     return None
-
-
-def _trees(value: Json) -> list[Tree]:
-    """Return the objects of a list that may be anything."""
-    items = cast("list[Json]", value) if isinstance(value, list) else []
-    return [cast("Tree", item) for item in items if isinstance(item, dict)]
 
 
 def _unanswered(open_calls: list[str]) -> str:
@@ -137,14 +138,14 @@ def _is_empty(message: Tree) -> bool:
     if content is None:
         return not message.get("tool_calls")
     if isinstance(content, list):
-        parts = _trees(cast("Json", content))
+        parts = trees(cast("Json", content))
         return not parts or any(part.get("type") == "text" and not part.get("text") for part in parts)
     return not content
 
 
 def _base(reply: Reply, request: Tree, number: int, kind: str) -> Tree:
     model = reply.model or request.get("model")
-    return {"id": f"chatcmpl-scripted{number:06d}", "object": kind, "created": _CREATED, "model": model}
+    return {"id": f"chatcmpl-scripted{number:06d}", "object": kind, "created": CREATED, "model": model}
 
 
 def _finish(reply: Reply) -> str:
@@ -153,9 +154,7 @@ def _finish(reply: Reply) -> str:
 
 
 def _usage(reply: Reply, request: Tree) -> Tree:
-    """Count tokens as four characters each, so that equal requests have equal counts."""
-    asked = len(encode(request.get("messages"))) // 4 + 1
-    said = sum(len(word.text) + len(word.name) for word in reply.words) // 4 + 1
+    asked, said = asked_tokens(request.get("messages")), said_tokens(reply)
     simulated: Tree = {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
     return reply.usage or {**simulated, "prompt_tokens_details": {"cached_tokens": 0}}
 
@@ -167,13 +166,5 @@ def _call_id(number: int, index: int) -> str:
 def _call_deltas(word: Word, number: int, index: int) -> Iterator[Tree]:
     function = {"name": word.name, "arguments": ""}
     yield {"tool_calls": [{"index": index, "id": _call_id(number, index), "type": "function", "function": function}]}
-    for piece in _pieces(word.text):
+    for piece in pieces_of(word.text):
         yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
-
-
-def _pieces(text: str) -> list[str]:
-    return [text[begin : begin + _PIECE_CHARACTERS] for begin in range(0, len(text), _PIECE_CHARACTERS)]
-
-
-def _event(value: Tree) -> bytes:
-    return b"data: " + encode(value) + b"\n\n"

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from stoic.records import Json
 from stoic.testing.cases import Cases
-from stoic.testing.chat_style import find_fault, has_empty_text
 from stoic.testing.recording import RecordedRequest
 from stoic.testing.replies import Exchange, Reply, Rule, Script
 from stoic.testing.scripts import parse_reply, parse_script
+from stoic.testing.styles import asked_of, style_of
 
 Answering = Callable[[RecordedRequest], Json | Reply]
 """A script written in Python: gets the request, returns an element of the script language or a `Reply`."""
@@ -46,7 +46,8 @@ class Director:
 
     def choose(self, request: RecordedRequest) -> Reply:
         """Return the answer to a request and move on."""
-        fault = find_fault(request.json) if self._checks else None
+        style = style_of(request.path)
+        fault = style.find_fault(asked_of(request.path, request.json)) if style and self._checks else None
         if fault:
             return Reply(label="check", error=fault)
         if self._answering:
@@ -66,7 +67,9 @@ class Director:
             return False
         if rule.reply.route not in (None, request.route):
             return False
-        met = has_empty_text(request.json) if rule.empty_text else request.holds(rule.contains)
+        style = style_of(request.path)
+        has_empty_text = style is not None and style.has_empty_text(request.json)
+        met = has_empty_text if rule.empty_text else request.holds(rule.contains)
         return met != rule.negate
 
     def _exhausted(self) -> Reply:

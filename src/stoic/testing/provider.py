@@ -18,14 +18,16 @@ from stoic.testing.director import Answering, Director
 from stoic.testing.player import Action, Close, Send, Wait, play, simple_answer, status_of
 from stoic.testing.recording import RecordedRequest, masked, write_record
 from stoic.testing.replies import Script
+from stoic.testing.styles import KNOWN_PATHS, asked_of, style_of
 
-_PATH = "/chat/completions"
 _READ_BYTES = 256 * 1024
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 class ScriptedProvider:
-    """A provider that answers what a script says.
+    """A provider that answers what a script says, in the style of the API that a request's path names.
+
+    Served are `…/chat/completions`, `…/messages`, `…/responses`, `…/models/NAME:streamGenerateContent` and `:generateContent`.
 
     `async with` runs it in the running event loop, `with` in a thread of its own. It listens on 127.0.0.1. What a function
     given as the script raises is raised again where the block ends.
@@ -203,13 +205,14 @@ class ScriptedProvider:
             self._news.notify_all()
 
     async def _act(self, connection: "_Connection", request: RecordedRequest) -> bool:
-        if not request.path.endswith(_PATH):
+        style = style_of(request.path)
+        if style is None:
             request.answered_by, request.status = "not found", 404
-            message = f"{request.path} is not served here; the scripted provider knows …{_PATH}"
+            message = f"{request.path} is not served here; the scripted provider knows {KNOWN_PATHS}"
             return await connection.send(simple_answer(404, chat_style.error_body(message)))
         reply = self._director.choose(request)
         request.answered_by = reply.label
-        for action in play(reply, request.json, request.number):
+        for action in play(reply, request, style):
             if isinstance(action, Send) and request.status is None:
                 request.status = status_of(action.data)
             if not await self._perform(action, connection):
@@ -239,7 +242,8 @@ class ScriptedProvider:
             value = None
         path = head.target.decode("latin-1").partition("?")[0]
         first = path.strip("/").partition("/")[0]
-        model = cast("dict[str, Json]", value).get("model") if isinstance(value, dict) else None
+        asked = asked_of(path, value)
+        model = cast("dict[str, Json]", asked).get("model") if isinstance(asked, dict) else None
         request = RecordedRequest(
             number=len(self.requests) + 1,
             method=head.method.decode("latin-1"),

@@ -13,6 +13,10 @@ Rules are tried first; a request after the last reply gets the default, else a 4
 - an object: `{"status", "headers", "body"}` or `{"status", "headers", "sse": […], "end": "clean" or "cut"}` literally, or
   `{"words": […]}`; beside them `route`, `model`, `usage`, `finish`, `cut_at_byte`, `delay_ms`, `gate`, `hang`.
 
+The words are spoken in the style of the API that the request's path names: Chat Completions, Anthropic Messages, OpenAI Responses
+or Gemini. A `finish:` word of Chat Completions means the same everywhere (`length` is Anthropic's `max_tokens`); any other is sent as
+it is. `refusal:` becomes what the API says instead of an answer.
+
 A rule is `{"request_contains": "…", "reply": …, "times": 2, "patch": {"dotted.path": …}}`; instead of `request_contains`,
 `"if": "the request holds …"`; `else` answers when the condition is not met. A rule may stand among the replies.
 """

@@ -9,7 +9,16 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from stoic.records import AssistantMessage, CallView, ImagePart, Json, Message, ToolMessage, ToolSchema, UserMessage
-from stoic.wire.rendering import EMPTY_TEXT, encode, groups, join, readable_arguments, shown, sorted_parameters
+from stoic.wire.rendering import (
+    EMPTY_TEXT,
+    encode,
+    groups,
+    join,
+    readable_arguments,
+    safe_name,
+    shown,
+    sorted_parameters,
+)
 
 API = "chat"
 """The name of this API in requests and reports."""
@@ -91,7 +100,8 @@ def fragment(message: Message, call_id: Callable[[str], str] | None = None) -> b
     """Render one message.
 
     Empty text, which servers refuse, becomes a fixed word. Arguments that are no JSON object become an object that
-    quotes them under `unreadable_arguments`; no text at all becomes `{}`. Thinking is not part of this API.
+    quotes them under `unreadable_arguments`; no text at all becomes `{}`. A called tool's name keeps only letters, digits,
+    `_` and `-`. Thinking is not part of this API.
 
     Args:
         message: What the model is to see.
@@ -164,5 +174,5 @@ def _assistant(message: AssistantMessage, rename: Callable[[str], str]) -> dict[
 
 
 def _call(call: CallView, rename: Callable[[str], str]) -> dict[str, Json]:
-    function = {"name": call.name, "arguments": readable_arguments(call.arguments)}
+    function = {"name": safe_name(call.name), "arguments": readable_arguments(call.arguments)}
     return {"id": rename(call.id), "type": "function", "function": function}
