@@ -8,7 +8,7 @@ from msgspec import structs
 
 from stoic.errors import RejectedStepError, StoreError
 from stoic.ports import HeldLeaseError, Loaded
-from stoic.records import InboxEntry, Lease, Operation, Owner, Record, Row, Step, ThreadRecord
+from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Record, Row, Step, ThreadRecord
 from stoic.store import rules
 from stoic.store.changes import ChangeFeed, ChangeListener
 from stoic.store.encoding import to_json
@@ -265,6 +265,8 @@ class MemoryStore:
                 rows[index] = structs.replace(row, accepted=True)
         for operation in step.operations:
             database.operations[operation.id] = operation
+        for health in step.health:
+            database.health[health.route] = health
         for entry in step.inbox_taken:
             del database.waiting[thread.record.id][entry]
 
