@@ -208,10 +208,10 @@ class Connection(Record, frozen=True):
     url: str
     headers: dict[str, str]
     """Holds the credential: never logged, never stored."""
-    credential: str = ""
-    """A fingerprint of the credential: tells whether it was replaced, and nothing else."""
     renderer: Renderer
     send: Provider
+    credential: str = ""
+    """A fingerprint of the credential: tells whether it was replaced, and nothing else."""
     simulated: bool = False
     """Whether the provider is a scripted one; said wherever the model is named."""
 

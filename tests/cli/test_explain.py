@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,12 @@ PASTED = {
     "bare-code": ('{"code": "invalid_api_key", "message": "x"}', "auth", None),
     "bare-answer": ('{"choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}', "empty_response", None),
     "stream-as-text": (json.dumps({"status": 200, "body": 'data: {"choices": [{"delta": {"content": "a"}}]}\n\n'}), "truncated_stream", None),
+    "stream-alone": ('event: error\ndata: {"type": "error", "error": {"type": "overloaded_error", "message": "x"}}\n\n', "overloaded", None),
+    "traceback-indented": (textwrap.indent(CHAINED_TRACE.strip("\n"), "    "), "timeout", None),
+    "traceback-windows": (OPENAI_TRACE.replace("\n", "\r\n"), "quota", None),
+    "redirected": ("HTTP/1.1 307 Temporary Redirect\r\nlocation: /x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 401 Unauthorized\r\n\r\n{}", "auth", None),
+    "cut-json": (json.dumps({"status": 200, "body": '{"choices": [{"message": {"content": "a'}), "truncated_stream", None),
+    "header-list": (json.dumps({"status": 429, "headers": {"Retry-After": ["7"]}}), "rate_limit", 7),
     "byte-order-mark": ("\ufeff" + json.dumps({"status": 401}), "auth", None),
 }  # fmt: skip
 
@@ -294,6 +301,12 @@ def test_har_entry_needs_no_time():
     assert (line["class"], line["retry_after_s"]) == ("rate_limit", None)
 
 
+@pytest.mark.parametrize("headers", [None, 5, "retry-after: 3", [5, "x"]])
+def test_har_headers_that_are_no_list_of_pairs_count_as_none(headers):
+    (line,) = explained(json.dumps(har(headers=headers)))
+    assert (line["class"], line["retry_after_s"]) == ("rate_limit", None)
+
+
 def test_har_body_may_be_base64():
     body = base64.b64encode(b'{"error": {"code": "insufficient_quota", "message": "x"}}').decode()
     (line,) = explained(json.dumps(har(text=body, content={"encoding": "base64"})))
@@ -343,6 +356,8 @@ MALFORMED = {
     "prose-with-colon": ("note: it failed", "item 1: neither JSON"),
     "broken-json": ('{"status": 429', "item 1: not valid JSON"),
     "deep-json": ("[" * 5000, "item 1: not valid JSON"),
+    "cut-last-line": ('{"status": 429}\n{"status":', "item 2: not valid JSON"),
+    "lines-of-nothing-known": ('{"status" 429}\n{"status": 500}', "item 1: not valid JSON"),
     "broken-line": ('{"status": 429}\n{"status": }', "item 2: not valid JSON"),
     "empty-list": ("[]", "the list is empty"),
     "empty-har": ('{"log": {"entries": []}}', "the list is empty"),

@@ -39,6 +39,8 @@ def read_exchanges(text: str) -> list[Exchange]:
         raise UsageError(f"the input is empty; {_FORMATS}")
     if stripped[0] in "{[":
         return [_exchange(item, position) for position, item in enumerate(_expanded(_parsed(stripped)), 1)]
+    if _EVENT_STREAM.match(stripped):  # what `curl -N` prints without the headers
+        return [{"provider": "unknown", "status": 200, **pasted_http.body_of(stripped, {})}]
     found = pasted_traceback.read(text) or pasted_http.read(text)
     if found is None:
         raise UsageError(f"item 1: neither JSON nor an HTTP response nor a traceback; {_FORMATS}")
@@ -52,9 +54,16 @@ def _parsed(text: str) -> Any:
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         whole_error = error
     lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) < 2 or not all(line.lstrip()[0] == "{" and line.rstrip()[-1] == "}" for line in lines):  # noqa: PLR2004 -- one line is no list
+    if not all(line.lstrip()[0] == "{" for line in lines) or not _is_object(lines[0]):
         raise UsageError(f"item 1: not valid JSON ({_reason(whole_error)})")
     return [_line(line, position) for position, line in enumerate(lines, 1)]
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(line.encode(errors="surrogatepass")), dict)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return False
 
 
 def _line(line: str, position: int) -> Any:
@@ -111,7 +120,7 @@ def _har_entry(entry: Exchange, position: int) -> Exchange:
     request = cast("Exchange", entry["request"]) if isinstance(entry["request"], dict) else {}
     headers = {
         str(cast("Exchange", header).get("name")).lower(): str(cast("Exchange", header).get("value"))
-        for header in cast("list[Any]", response.get("headers") or [])
+        for header in _listed(response.get("headers"))
         if isinstance(header, dict)
     }
     url = str(request.get("url") or "")
@@ -126,6 +135,10 @@ def _har_entry(entry: Exchange, position: int) -> Exchange:
     content = response.get("content")
     text = _har_text(cast("Exchange", content) if isinstance(content, dict) else {}, position)
     return {**exchange, "status": status, **pasted_http.body_of(text, headers)}
+
+
+def _listed(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _har_text(content: Exchange, position: int) -> str:

@@ -1,6 +1,7 @@
 """Reads a Python traceback as text: the exception, its message and the chain of causes."""
 
 import re
+import textwrap
 from typing import Any
 
 from stoic.cli.pasted_http import provider_of
@@ -24,7 +25,7 @@ _SDK_PROVIDERS = ("anthropic", "groq", "mistralai", "cohere", "together", "cereb
 
 def read(text: str) -> Exchange | None:
     """Return the exchange that a traceback shows, or None if the text is none."""
-    text = text.replace("\r\n", "\n").strip()
+    text = textwrap.dedent(text.replace("\r\n", "\n")).strip()
     if "Exception Group Traceback" in text:
         text = _GROUP_BARS.sub("", text)
     if _HEAD not in text:

@@ -1,4 +1,4 @@
-"""The collected cases: what each must be called, and what it recovers with."""
+"""The collected cases and our own of the same kinds: what each must be called, and what it recovers with."""
 
 import json
 from pathlib import Path
@@ -7,15 +7,16 @@ import pytest
 
 from stoic.core.classify import classify, report_from
 
-CASES = Path(__file__).parents[2] / "cases"
+HERE = Path(__file__).parent
+CASES = HERE.parents[1] / "cases"
 
 
-def load(name):
-    return {case["id"]: case for case in json.loads((CASES / name).read_text(encoding="utf-8"))}
+def load(*files):
+    return {case["id"]: case for file in files for case in json.loads(file.read_text(encoding="utf-8"))}
 
 
-FAILURES = load("failures_wire.json")
-REFUSALS = load("refusals_wire.json")
+FAILURES = load(CASES / "failures_wire.json", HERE / "own_failures.json")
+REFUSALS = load(CASES / "refusals_wire.json", HERE / "own_refusals.json")
 ACCEPTED = {
     "refusal": {"refusal"},
     # Where a body shows only an empty, normal end, an empty response is as good as unknown (cases/README).

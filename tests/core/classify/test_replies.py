@@ -133,7 +133,8 @@ def test_stream_is_judged_by_its_protocols_own_end(name):
 
 BODIES = {
     "chat": ({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}, "ok"),
-    "chat-no-finish": ({"choices": [{"message": {"content": "hi"}, "finish_reason": None}]}, "ok"),
+    "chat-no-finish": ({"choices": [{"message": {"content": "hi"}}]}, "ok"),
+    "chat-null-finish": ({"choices": [{"message": {"content": "hi"}, "finish_reason": None}]}, "truncated_stream"),
     "chat-no-choices": ({"choices": []}, "empty_response"),
     "chat-parts": ({"choices": [{"message": {"content": [{"type": "text", "text": "hi"}]}, "finish_reason": "stop"}]}, "ok"),
     "chat-audio": ({"choices": [{"message": {"content": None, "audio": {"id": "a"}}, "finish_reason": "stop"}]}, "ok"),

@@ -13,12 +13,24 @@ MALFORMED = {
     "provider": ({"provider": 7, "status": 429}, "provider must be text, not 7"),
     "api": ({"api": [], "status": 429}, "api must be text, not list"),
     "headers": ({"status": 429, "headers": ["a"]}, "headers must be an object, not list"),
+    "header": ({"status": 429, "headers": {"a": {}}}, "headers.a must be text, not dict"),
+    "transport": ({"status": 429, "transport": 1}, "transport must be text, not 1"),
     "sse": ({"sse": {"event": "x"}}, "sse must be a list of events, not dict"),
     "sse-event": ({"sse": [{"data": 1}, "x"]}, "sse event 2 must be an object, not 'x'"),
     "sse-in-body": ({"transport": "sse", "body": "x"}, "sse must be a list of events"),
+    "end-of-no-stream": ({"status": 429, "end": 5}, "end must be clean or cut, not 5"),
     "end": ({"sse": [], "end": "maybe"}, "end must be clean or cut, not 'maybe'"),
     "exception": ({"exception": "ReadError"}, "exception must be an object with a type"),
     "exception-type": ({"exception": {"message": "x"}}, "exception must be an object with a type"),
+    "exception-message": ({"exception": {"type": "X", "message": 5}}, "exception.message must be text, not 5"),
+    "exception-cause": (
+        {"exception": {"type": "X", "cause": {}}},
+        "exception.cause must be text or a list of texts, not dict",
+    ),
+    "exception-begun": (
+        {"exception": {"type": "X", "after_first_byte": "yes"}},
+        "exception.after_first_byte must be true or false",
+    ),
     "now": ({"status": 429, "now": "yesterday"}, "now must be an ISO 8601 time, not 'yesterday'"),
     "long": ({"status": "x" * 99}, "…"),
 }
@@ -42,6 +54,11 @@ def test_header_names_are_folded_and_numbers_become_text():
     report = report_from({"status": 429, "headers": {"Retry-After": 7}})
     assert report.headers == {"retry-after": "7"}
     assert classify(report).retry_after_ms == 7000
+
+
+def test_several_values_of_a_header_are_joined_and_an_absent_one_is_empty():
+    report = report_from({"status": 429, "headers": {"Via": ["a", "b"], "Server": None}})
+    assert report.headers == {"via": "a, b", "server": ""}
 
 
 def test_moment_may_be_epoch_milliseconds():

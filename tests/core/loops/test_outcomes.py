@@ -5,7 +5,8 @@ from tests.core.loops.traces import call
 
 from stoic.core.loops.identity import identify
 from stoic.core.loops.noises import noise_names
-from stoic.core.loops.outcomes import denial, outcome
+from stoic.core.loops.denials import denial
+from stoic.core.loops.outcomes import outcome
 
 
 def seen(result, tool="job_status", failed=False):

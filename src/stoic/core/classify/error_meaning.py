@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from stoic.core.classify import providers, shared_codes
 from stoic.core.classify.error_objects import in_message
 from stoic.core.classify.fields import at, code_like, filtered_names, fold, items, mapping, shortened, text
-from stoic.core.classify.rules import ErrorObject, Family, Finding, Mark, Words, refused
+from stoic.core.classify.rules import TIMEOUT, ErrorObject, Family, Finding, Mark, Words, refused
 from stoic.core.failures import Axis, FailureClass
 from stoic.records import Json
 
@@ -24,6 +24,8 @@ def judge(error: ErrorObject, family: Family, *, page: bool = False) -> Finding 
     """
     found = _opened(error, family) or specific(error, family)
     by_status = _by_status(error.status, family, page=page)
+    if found and by_status and by_status.mark == TIMEOUT and found.mark.failure is FailureClass.SERVER_ERROR:
+        return by_status  # "server error" on a timeout's status: the status is the more exact of the two
     found = _confirmed(found, by_status) or found or by_status or _by_code(error, shared_codes.VAGUE)
     return found and _completed(found, error, family)
 
@@ -37,10 +39,20 @@ def specific(error: ErrorObject, family: Family) -> Finding | None:
     """Return what an error's own codes or known text mean, without the status."""
     return (
         (family.read(error) if family.read else None)
-        or _by_code(error, family.codes, shared_codes.CODES, firm=True)
+        or _counted(_by_code(error, family.codes, shared_codes.CODES, firm=True), error, family)
         or _by_policy(error)
         or _by_words_or_code(error, family)
     )
+
+
+def _counted(coded: Finding | None, error: ErrorObject, family: Family) -> Finding | None:
+    """Return an overflow that a code states with the numbers of its text: a smaller `max_tokens` may be enough."""
+    if coded is None or coded.mark.failure is not FailureClass.CONTEXT_LENGTH:
+        return coded
+    said = _by_words(error, family)
+    if said is None or said.limit_tokens is None or said.mark.failure is not coded.mark.failure:
+        return coded
+    return Finding(mark=said.mark, field=coded.field, value=coded.value, limit_tokens=said.limit_tokens)
 
 
 def _by_words_or_code(error: ErrorObject, family: Family) -> Finding | None:
@@ -59,15 +71,21 @@ def _confirmed(said: Finding | None, structural: Finding | None) -> Finding | No
 
 def _opened(error: ErrorObject, family: Family) -> Finding | None:
     """Return what an error inside this one means: a gateway's, or one whose text is an error as a whole."""
-    for inner, provider in family.open(error) if family.open else []:
-        found = specific(inner, providers.family(provider))
+    for inner, inner_family in inside(error, family):
+        found = specific(inner, inner_family)
         if found:
-            return found
-    for inner in in_message(error.message, error.message_field, error.status):
-        found = specific(inner, family)
-        if found:
-            return found
+            return _completed(found, inner, inner_family)
     return None
+
+
+def inside(error: ErrorObject, family: Family) -> list[tuple[ErrorObject, Family]]:
+    """Return the errors inside an error, each with what is known of its own provider."""
+    opened = family.open(error) if family.open else []
+    written = in_message(error.message, error.message_field, error.status)
+    return [
+        *((inner, providers.family(provider)) for inner, provider in opened),
+        *((inner, family) for inner in written),
+    ]
 
 
 def _by_code(error: ErrorObject, *tables: dict[str, Mark], firm: bool = False) -> Finding | None:
@@ -95,7 +113,7 @@ def _by_words(error: ErrorObject, family: Family) -> Finding | None:
     if not error.message:
         return None
     for row in family.words:
-        if row.statuses and error.status not in row.statuses:
+        if row.statuses and error.status is not None and error.status not in row.statuses:
             continue
         matched = re.search(row.pattern, error.message[:_WORDS_READ], re.IGNORECASE | re.DOTALL)
         found = matched and _with_numbers(row, matched, error)

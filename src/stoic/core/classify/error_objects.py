@@ -13,7 +13,8 @@ from stoic.records import Json
 
 _PAGE = re.compile(r"<!doctype|<html|<head|<body", re.IGNORECASE)
 _WRAPPED = re.compile(
-    r"^(?:[\w .:/-]{0,160}?(?:Error code: \d{3} - |Exception - ))?(?:b['\"])?(?P<inner>[{\[].*)$", re.DOTALL
+    r"^(?:[\w .:/-]{0,160}?(?:Error code: \d{3} - |Exception - |\b[45]\d{2} (?:[A-Z_]+\. )?|[Bb]ody: ))?(?:b['\"])?(?P<inner>[{\[].*)$",
+    re.DOTALL,
 )
 """A text that is an error as a whole, or after the prefix of an SDK; JSON quoted amid prose does not count."""
 _NO_ERROR_WORDS = frozenset({"", "none", "null", "ok", "success", "0", "200"})
@@ -100,6 +101,8 @@ def _nested(data: dict[str, Json], path: str, status: int | None, *, failed: boo
     for key in ("Error", "base_resp"):
         if mapping(data.get(key)) and number(at(data, key, "status_code")) != 0:
             yield _error(mapping(data[key]), f"{path}.{key}", status)
+    if number(at(data, "header", "code")):  # iFlytek's WebSocket answers
+        yield _error(mapping(data["header"]), f"{path}.header", status)
     if data.get("success") is False or (failed and "errors" in data):
         yield from _found(data.get("errors"), f"{path}.errors", status, failed=True, depth=depth + 1)
     if failed and isinstance(data.get("detail"), dict):
@@ -128,7 +131,7 @@ def _object_error(
         return
     outer_code = word(outer.get("code"))
     extra = [(f"{path.removesuffix('.error')}.code", outer_code)] if outer_code else []
-    yield _error(inner, path, status, after=extra)
+    yield _error(inner, path, status, after=extra, around=outer)
 
 
 def _is_flat_error(data: dict[str, Json], *, failed: bool) -> bool:
@@ -154,6 +157,7 @@ def _error(
     message: tuple[str, str] | None = None,
     extra: list[tuple[str, str]] | None = None,
     after: list[tuple[str, str]] | None = None,
+    around: dict[str, Json] | None = None,
 ) -> ErrorObject:
     found = list(_codes(data, path))
     said, field = message or _message(data, path)
@@ -164,6 +168,7 @@ def _error(
         message=said,
         message_field=field,
         status=status if status is not None and status >= 400 else _named_status(data),  # noqa: PLR2004 -- HTTP errors
+        around=around or {},
     )
 
 

@@ -160,7 +160,7 @@ _STATUS_NAMES: dict[str, int] = {
     "APIStatusError": 0, "APIError": 0, "APIResponseError": 0, "ClientError": 0, "ServerError": 0, "SDKError": 0,
     "HTTPStatusError": 0, "ApiError": 0, "MistralError": 0, "HfHubHTTPError": 0, "HTTPError": 0, "ModelHTTPError": 0,
     "ContextWindowExceededError": 400, "ContentPolicyViolationError": 400, "BudgetExceededError": 400,
-    "ResponseError": 0, "EventStreamError": 0, "Timeout": 408,
+    "ResponseError": 0, "EventStreamError": 0, "ParamValidationError": 400, "MidStreamFallbackError": 503, "Timeout": 408,
 }  # fmt: skip
 """Exceptions that stand for an HTTP status; 0: the status stands elsewhere."""
 _STATUS_TEXT = re.compile(

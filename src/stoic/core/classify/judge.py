@@ -5,10 +5,10 @@ from stoic.core.classify.documents import documents_of, read_reply
 from stoic.core.classify.error_objects import in_body, in_event, is_page
 from stoic.core.classify.fields import decoded, mapping, shortened, text
 from stoic.core.classify.reading import Reading
-from stoic.core.classify.rules import UNKNOWN, ErrorObject, Family, Finding
+from stoic.core.classify.rules import TRUNCATED, UNKNOWN, ErrorObject, Family, Finding
 from stoic.core.classify.verdict import Evidence, Verdict
 from stoic.core.failures import DEFAULT_AXIS, Axis, FailureClass
-from stoic.records import CallPart, Report
+from stoic.records import CallPart, Json, Report
 
 _REQUEST_ID_HEADERS = (
     "x-request-id",
@@ -79,12 +79,21 @@ def _judged(report: Report, family: Family, reading: Reading, errors: list[Error
         return Finding(mark=UNKNOWN, field=field, value=value)
     if report.exception is not None and not reading.ended:
         return exceptions.judge(report.exception)
-    found = error_meaning.by_status(report.status, family, page=page)
-    if found:
-        return found
+    return error_meaning.by_status(report.status, family, page=page) or _without_error(report, family, reading)
+
+
+def _without_error(report: Report, family: Family, reading: Reading) -> Finding | None:
+    """Judge an answer that neither an error nor its status calls a failure."""
     if report.status is not None and not 200 <= report.status < 300:  # noqa: PLR2004 -- the successes of HTTP
         return Finding(mark=UNKNOWN, field="status", value=str(report.status))
+    if not reading.known and _is_half_json(report.body):
+        return Finding(mark=TRUNCATED, field="body", value="")
     return replies.judge(reading, family, cut=report.end == "cut")
+
+
+def _is_half_json(body: Json) -> bool:
+    """Return whether a body began as JSON and is none: its end did not arrive."""
+    return isinstance(body, str) and body.lstrip()[:1] in ("{", "[")
 
 
 # ---- the verdict --------------------------------------------------------------------------------
@@ -122,6 +131,8 @@ def _wait(
     """Return the stated wait where waiting can help; a quota is only lifted by time if the error itself says when."""
     if not finding.mark.waits:
         return None
+    # What a gateway passes on from the provider behind it is the more exact.
+    errors = [*(inner for error in errors for inner, _ in error_meaning.inside(error, family)), *errors]
     if finding.mark.failure is FailureClass.QUOTA:
         return waits.stated_reset(errors, report.headers, report.received_at, family.zone_hours)
     if axis is not Axis.TIME:

@@ -15,6 +15,7 @@ _NAMES: dict[str, str] = {
     "bedrock": "bedrock aws awsbedrock amazonbedrock amazon bedrockruntime botocore boto3",
     "openrouter": "openrouter",
     "litellm": "litellm litellmproxy",
+    "newapi": "newapi oneapi",
     "deepseek": "deepseek",
     "dashscope": "dashscope qwen alibaba alibabacloud aliyun bailian modelstudio tongyi",
     "zhipu": "zhipu zhipuai bigmodel glm zai chatglm",

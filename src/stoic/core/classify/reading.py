@@ -95,7 +95,7 @@ class Reading(msgspec.Struct):
 
     def set_finish(self, value: Json, field: str) -> None:
         """Remember the protocol's finish reason if there is one."""
-        if word(value):
+        if word(value) not in ("", "null"):  # DashScope writes the word until the end
             self.finish, self.finish_field = word(value), field
 
     def note(self, data: dict[str, Json], *, model: str = "model", request_id: str = "id") -> None:

@@ -38,6 +38,8 @@ def judge(reading: Reading, family: Family, *, cut: bool) -> Finding | None:
         return _unended(reading, cut=cut)
     if not reading.known:
         return Finding(mark=UNKNOWN, field="body", value="")
+    if not reading.ended:  # a body that says itself that the reply had not finished
+        return Finding(mark=TRUNCATED, field="body", value="")
     return _ended(mark, finish, reading)
 
 

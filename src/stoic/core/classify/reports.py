@@ -4,7 +4,7 @@ from typing import Any
 
 from stoic.core.classify import exceptions, waits
 from stoic.core.classify.documents import documents_of, read_reply
-from stoic.core.classify.fields import decoded, mapping, number, text
+from stoic.core.classify.fields import decoded, items, mapping, number, text
 from stoic.errors import UsageError
 from stoic.records import Json, Report
 
@@ -28,6 +28,8 @@ def report_from(exchange: dict[str, Any]) -> Report:
     """
     if not any(exchange.get(key) is not None for key in _SOURCES):
         raise UsageError("has none of status, body, sse and exception: nothing to explain")
+    _optional_text(exchange, "transport")
+    end = _end(exchange)
     events = _events(exchange)
     streamed = events is not None
     report = Report(
@@ -39,7 +41,7 @@ def report_from(exchange: dict[str, Any]) -> Report:
         body=None if streamed else decoded(exchange.get("body")),
         stream=streamed,
         events=events or [],
-        end=_end(exchange) if streamed else None,
+        end=end if streamed else None,
         exception=_exception(exchange.get("exception")),
         received_at=_moment(exchange.get("now")),
     )
@@ -62,6 +64,13 @@ def _assembled(report: Report) -> Report:
     )
 
 
+_NOTHING = type(None)
+_EXCEPTION_FIELDS: dict[str, tuple[type, ...]] = {
+    "message": (str, _NOTHING),
+    "cause": (str, list, _NOTHING),
+    "after_first_byte": (bool, _NOTHING),
+}
+_EXCEPTION_WORDS = {"message": "text", "cause": "text or a list of texts", "after_first_byte": "true or false"}
 _ASSEMBLED = ("parts", "finish", "ended", "end_unconfirmed", "served_model", "usage")
 
 
@@ -85,7 +94,16 @@ def _headers(value: Json) -> dict[str, str]:
         return {}
     if not isinstance(value, dict):
         raise UsageError(f"headers must be an object, not {_kind(value)}")
-    return {name.lower(): one if isinstance(one, str) else str(one) for name, one in mapping(value).items()}
+    return {name.lower(): _header(name, one) for name, one in mapping(value).items()}
+
+
+def _header(name: str, value: Json) -> str:
+    """Return a header's value; several are joined as HTTP joins them, and an absent one is empty."""
+    if isinstance(value, list):
+        return ", ".join(_header(name, one) for one in items(value))
+    if isinstance(value, dict):
+        raise UsageError(f"headers.{name} must be text, not {_kind(value)}")
+    return "" if value is None else str(value)
 
 
 def _events(exchange: dict[str, Any]) -> list[dict[str, Json]] | None:
@@ -118,6 +136,10 @@ def _exception(value: Json) -> Any:
         return None
     if not isinstance(value, dict) or not text(mapping(value).get("type")):
         raise UsageError("exception must be an object with a type")
+    for key, kinds in _EXCEPTION_FIELDS.items():
+        field = mapping(value).get(key)
+        if not isinstance(field, kinds):
+            raise UsageError(f"exception.{key} must be {_EXCEPTION_WORDS[key]}, not {_kind(field)}")
     return exceptions.from_fields(mapping(value))
 
 

@@ -33,7 +33,7 @@ class Words(Record, frozen=True):
     pattern: str
     mark: Mark
     statuses: tuple[int, ...] = ()
-    """Statuses under which the row applies; empty: any."""
+    """Statuses under which the row applies; empty: any. An error without a status, as in a stream, fits every row."""
 
 
 class ErrorObject(Record, frozen=True):
@@ -48,6 +48,8 @@ class ErrorObject(Record, frozen=True):
     message_field: str = ""
     status: int | None = None
     """The HTTP status, or the one the error itself names."""
+    around: dict[str, Json] = {}
+    """The object that holds it under `error`."""
 
 
 class Finding(Record, frozen=True):

@@ -55,7 +55,7 @@ CODES: dict[str, Mark] = codes(
     "resource_not_found_error resourcenotfound resourcenotfoundexception",
     quota=(
         "insufficient_quota billing_error billing_not_active billing_disabled credit_balance_exhausted "
-        "insufficient_balance insufficient_credits insufficient_funds payment_required paymentrequired credit_limit "
+        "insufficient_balance insufficient_user_quota insufficient_credits insufficient_funds payment_required paymentrequired credit_limit "
         "exceeded_current_quota_error exceeded_current_quota usage_limit_exceeded usage_limit_reached quota_exceeded "
         "quotaexceeded insufficientquota accountoverdueerror linked_organization_billing_unavailable"
     ),
@@ -148,11 +148,13 @@ STATUSES: dict[int, Mark] = {
     425: OVERLOADED,
     429: RATE_LIMIT,
     451: PERMISSION,
+    460: CANCELLED,  # AWS load balancers: the client closed the connection
     498: OVERLOADED,  # Groq: flex tier has no capacity
     499: CANCELLED,  # the client closed the request
     501: INVALID_CONFIG,
     503: OVERLOADED,
     504: TIMEOUT,
+    511: PERMISSION,  # a network wants a sign-in
     522: TIMEOUT,  # Cloudflare
     524: TIMEOUT,  # Cloudflare
     529: OVERLOADED,

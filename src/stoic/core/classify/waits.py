@@ -17,7 +17,8 @@ _UNIT = r"(?:milliseconds?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[s
 _DURATION = rf"\d+(?:\.\d+)?\s*{_UNIT}(?:[\s,]*(?:and\s+)?\d+(?:\.\d+)?\s*{_UNIT})*"
 _PIECE = re.compile(rf"(\d+(?:\.\d+)?)\s*({_UNIT})", re.IGNORECASE)
 _IN_WORDS = (
-    rf"(?:try again|retry|retrying|wait|available|resets?(?! by)|refresh\w*|renew\w*)\b[^.;\d]{{0,40}}?\b(?:in|after|for)\s+(?:about |approximately |around |~ ?)?(?P<d>{_DURATION})",
+    rf"(?:try again|retry|retrying|wait|available|resets?(?! by)|refresh\w*|renew\w*|replenish\w*)\b[^.;\d]{{0,40}}?\b(?:in|after|for)\s+(?:about |approximately |around |~ ?)?(?P<d>{_DURATION})",
+    r"(?:retry|try again|resets?|replenish\w*|available)\s+(?:in|after)\s+(?P<c>(?:\d+\.)?\d{1,2}:\d{2}:\d{2})\b",
     rf"\bwait\s+(?P<d>{_DURATION})",
     rf"(?P<d>{_DURATION})\s*(?:before (?:retrying|trying)|后)",
     r"\bretry[-_ ]after[-_ ]?(?:seconds|secs)?[\"']?\s*[:= ]\s*[\"']?(?P<s>\d+(?:\.\d+)?)(?![\d.]*\s*[a-z%:/-])",
@@ -35,7 +36,10 @@ _CLOCK = r"(?:,?\s*(?:at\s+)?(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\
 _NAMED_DATES = (
     rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}}){_CLOCK}",
     rf"\b(?P<day>\d{{1,2}})\s+{_MONTH}\s+(?P<year>\d{{4}}){_CLOCK}",
+    rf"\b(?P<day>\d{{2}})-{_MONTH}-(?P<year>\d{{2}}){_CLOCK}",
+    rf"\b{_MONTH}\s+(?P<day>\d{{1,2}}){_CLOCK}\s+(?P<year>\d{{4}})",
 )
+"""Dates with a month's name; the last two are HTTP's obsolete forms, which a recipient must still read (RFC 9110)."""
 _RESET_FIELDS = ("resets_at", "reset_at", "resetsAt", "reset_time", "next_reset", "quota_reset_at")
 _WAIT_FIELDS_SECONDS = ("resets_in_seconds", "retry_after", "retry_after_seconds", "retryAfter", "estimated_time")
 _LONGEST_MS = 400 * 86_400_000
@@ -198,11 +202,9 @@ def _from_text(error: ErrorObject, now_ms: int | None, zone_hours: int) -> State
         matched = re.search(pattern, message, re.IGNORECASE)
         if matched:
             groups = matched.groupdict()
-            wait_ms = duration_ms(groups["d"]) if groups.get("d") else float(groups.get("s") or 0) * 1000
-            return _stated(error.message_field, matched[0], wait_ms)
-    if not _RESET_WORDS.search(message):
-        return None
-    moment_ms = date_ms(message, zone_hours)
+            clock, duration = groups.get("c"), groups.get("d") or f"{groups.get('s')}s"
+            return _stated(error.message_field, matched[0], _clock_ms(clock) if clock else duration_ms(duration))
+    moment_ms = date_ms(message, zone_hours) if _RESET_WORDS.search(message) else None
     if moment_ms is not None:
         return _stated(error.message_field, message, _until(moment_ms, now_ms))
     epoch = _EPOCH_IN_WORDS.search(message)
@@ -213,6 +215,13 @@ def duration_ms(value: str) -> float | None:
     """Return a duration such as `1m30s`, `480ms` or `2 hours and 5 minutes` in milliseconds; None if it is none."""
     total = [float(amount) * _unit_ms(unit) for amount, unit in _PIECE.findall(value)]
     return sum(total) if total else None
+
+
+def _clock_ms(value: str) -> float:
+    """Return a duration as .NET writes it, `[days.]hours:minutes:seconds`, in milliseconds."""
+    days, _, clock = value.rpartition(".")
+    hours, minutes, seconds = (int(part) for part in clock.split(":"))
+    return 1000 * (int(days or 0) * 86_400 + hours * 3600 + minutes * 60 + seconds)
 
 
 def _unit_ms(unit: str) -> int:
@@ -238,7 +247,7 @@ def date_ms(value: str, zone_hours: int) -> int | None:
         named = re.search(pattern, value, re.IGNORECASE)
         if named:
             month = str(_MONTHS.index(named["month"].lower()[:3]) + 1)
-            parts = (named["year"], month, named["day"], _hour(named), named["minute"], named["second"])
+            parts = (f"20{named['year']}"[-4:], month, named["day"], _hour(named), named["minute"], named["second"])
             return _moment_ms(parts, timezone(timedelta(hours=zone_hours)))
     return None
 

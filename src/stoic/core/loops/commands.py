@@ -113,6 +113,7 @@ def _parts(command: str) -> Iterator[list[str]]:
 
 def _unwrapped(part: list[str]) -> list[str]:
     index = 0
+    part = _ungrouped(part)
     while index < len(part):
         word = part[index]
         if word in _WRAPPERS or pattern(r"[A-Za-z_]\w*=").match(word):
@@ -123,6 +124,14 @@ def _unwrapped(part: list[str]) -> list[str]:
             break
     words = part[index:]
     return [words[0].rsplit("/", 1)[-1], *words[1:]] if words else []
+
+
+def _ungrouped(part: list[str]) -> list[str]:
+    """Drop the marks of a subshell or group around a part: `(cd x` or `ls)`."""
+    bare = [word.lstrip("(") if place == 0 else word for place, word in enumerate(part)]
+    if bare and "(" not in bare[-1]:
+        bare[-1] = bare[-1].rstrip(")")
+    return [word for word in bare if word and word not in {"{", "}"}]
 
 
 def _part_doing(words: list[str]) -> Doing:

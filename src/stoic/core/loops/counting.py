@@ -39,17 +39,23 @@ def count(state: LoopState, thresholds: Thresholds, seen: Observation) -> Counte
     denied = _count_denial(state, seen)
     stale = 0
     if news:
+        state.moves += bool(entry.outcome) and identity.nature.effect in {"read", "poll"}
         _note_news(state, seen)
     elif not (changed or reread or _patient(identity, entry, same=same)):
         stale = state.without_news = state.without_news + 1
     entry.outcome, entry.raw, entry.spelling, entry.exact = came.masked, came.raw, identity.spelling, identity.exact
-    entry.changes, entry.compactions = state.changes, state.compactions
+    entry.changes, entry.compactions = _changes(state, identity), state.compactions
     return Counted(entry, news, repeats, stagnating, denied, stale)
 
 
 def changed_since(state: LoopState, entry: CallState, identity: Identity) -> bool:
     """Tell whether something outside changed since the call last ran, so that running it again is a new experiment."""
-    return identity.nature.repeatable and 0 <= entry.changes < state.changes
+    return identity.nature.repeatable and 0 <= entry.changes < _changes(state, identity)
+
+
+def _changes(state: LoopState, identity: Identity) -> int:
+    """Count the changes that may matter to a call: to one that moves things along also those that a look has shown."""
+    return state.changes + (state.moves if identity.nature.acts else 0)
 
 
 def forget_staleness(state: LoopState) -> None:

@@ -13,23 +13,30 @@ from stoic.core.loops.shapes import is_array, is_object
 from stoic.records import Json
 
 _COSMETIC = words.named(
-    "explanation reasoning rationale thought thoughts justification intent security_risk confirmation_state "
-    "task_progress toolSummary toolAction tool_call_description"
+    "explanation reasoning thought thoughts security_risk confirmation_state task_progress tool_summary tool_action "
+    "tool_call_description idempotency_key client_request_id client_token client_message_id client_msg_id cache_bust "
+    "cache_buster cachebust cachebuster"
 )
-_COSMETIC_RUNNING = _COSMETIC | {"description", "summary"}
-"""Beside a command they only explain it; for another tool they may be the content."""
+_COSMETIC_LOOKING = _COSMETIC | {"rationale", "justification"}
+_COSMETIC_RUNNING = _COSMETIC_LOOKING | {"description", "summary"}
+"""Beside a question, or a command or code to run, they only explain it; for another tool they may be the content."""
 
 _PAGING_NUMBERS = words.named(
-    "page offset limit start_line end_line line_start line_end from_line to_line start end from to after before skip top "
-    "max_results max_lines per_page page_size head_limit lines num_lines view_range max_chars max_length max_tokens "
-    "max_bytes tail start_index end_index first last chunk chunk_size"
+    "page offset limit start_line end_line line_start line_end from_line to_line skip max_results max_lines per_page "
+    "page_size page_number page_num page_index head_limit num_lines line_count view_range max_chars max_length max_tokens "
+    "max_bytes max_items max_count max_entries max_matches num_results top_k head tail start_index end_index chunk_size"
 )
+_POSITIONS = words.named("start end from to after before top lines first last chunk")
+"""Paging where something that can be paged is named; else they may be what is asked for, such as places or hours."""
 _PAGING = words.named("cursor page_token continuation_token next_token next_page_token pagination_token marker")
 _PATIENCE = words.named("timeout timeout_ms timeout_seconds wait_ms wait_seconds yield_time_ms block")
 _EPOCH = 1e9
 """Numbers from here on are moments, not positions: they say which data are asked for."""
 
 _PATHS = words.named("path paths file dir directory folder cwd root workdir filename filepath")
+
+_PAGED = _PATHS | {"query", "q", "pattern", "url", "uri", "log", "document", "doc", "table", "sheet"}
+_RUN = words.named("command cmd script code")
 
 _HOSTED = words.named("url uri link href host hostname domain server endpoint base")
 _CONTAINERS = words.named(
@@ -70,10 +77,20 @@ def _exact(call: Call, kind: Nature) -> Json:
         return chosen
     if not is_object(call.arguments):
         return call.arguments
-    cosmetic = _COSMETIC_RUNNING if kind.effect == "exec" else _COSMETIC
-    exact = {key: _tidy(key, value) for key, value in call.arguments.items() if key not in cosmetic}
+    cosmetic = _cosmetic(call.arguments, kind)
+    telling = {key: value for key, value in call.arguments.items() if _name(key) not in cosmetic}
+    exact = {key: _tidy(key, value) for key, value in (telling or call.arguments).items()}
     command = command_member(call.arguments) if kind.effect == "exec" else None
     return exact if command is None else {**exact, command[0]: squeeze(command[1])}
+
+
+def _cosmetic(arguments: dict[str, Json], kind: Nature) -> frozenset[str]:
+    """Return the arguments that say nothing; the agent's own notes and thoughts are never that to a tool that keeps them."""
+    if kind.bookkeeping:
+        return frozenset()
+    if kind.effect == "exec":
+        return _COSMETIC_RUNNING if _RUN.intersection(arguments) else _COSMETIC
+    return _COSMETIC_LOOKING if kind.effect in {"read", "poll"} else _COSMETIC
 
 
 def _chosen(call: Call) -> list[Json] | None:
@@ -98,18 +115,32 @@ def _loose(exact: Json, kind: Nature) -> Json:
     """Leave out paging and limits of reads and polls, and a poll's patience; the outcome tells whether they mattered."""
     if not is_object(exact) or kind.effect not in {"read", "poll"}:
         return exact
-    loose = {key: value for key, value in exact.items() if not _pages(key, value, kind)}
-    return exact if len(loose) == len(exact) else loose
+    loose = {key: _trim(value) for key, value in exact.items() if not _pages(key, value, kind)}
+    if not any(_names(key, _PAGED) for key in loose):
+        return loose
+    return {key: value for key, value in loose.items() if _name(key) not in _POSITIONS or not _counts(value)}
 
 
 def _pages(key: str, value: Json, kind: Nature) -> bool:
-    name = "_".join(words.words(key))
+    name = _name(key)
     if name in _PATIENCE:
         return kind.effect == "poll"
-    if name in _PAGING:
-        return True
+    return name in _PAGING or (name in _PAGING_NUMBERS and _counts(value))
+
+
+def _counts(value: Json) -> bool:
+    """Tell whether a value is a position or a number of things, or a list of such."""
     numbers: list[Json] = value if is_array(value) else [value]
-    return name in _PAGING_NUMBERS and all(isinstance(one, int | float) and abs(one) < _EPOCH for one in numbers)
+    return all(isinstance(one, int | float) and abs(one) < _EPOCH for one in numbers)
+
+
+def _trim(value: Json) -> Json:
+    """Drop blanks at the ends of what is asked; only the outcome could show that they mattered."""
+    return value.strip() if isinstance(value, str) else value
+
+
+def _name(key: str) -> str:
+    return "_".join(words.words(key))
 
 
 def _tidy(key: str, value: Json) -> Json:
@@ -120,7 +151,7 @@ def _tidy(key: str, value: Json) -> Json:
 
 
 def _target(arguments: Json, kind: Nature) -> tuple[str, bool]:
-    """Return the place a call addresses and whether it holds many things; empty: the tool as a whole."""
+    """Return the place a call addresses and whether it has an account of its own; empty: the tool as a whole."""
     if not is_object(arguments):
         return "", True
     command = command_of(arguments)
@@ -131,9 +162,9 @@ def _target(arguments: Json, kind: Nature) -> tuple[str, bool]:
             return f"host {link[1].lower()}", True
         if key in _HOSTED and isinstance(value, str):
             return f"host {value.lower()}", True
-    named = {key: value for key, value in arguments.items() if _names(key, _CONTAINERS | _PATHS)}
-    single = {key: value for key, value in arguments.items() if _names(key, _SINGLES)}
-    return canonical({**named, **single}) if named or single else "", not single
+    containers = {key: value for key, value in arguments.items() if _names(key, _CONTAINERS)}
+    things = {key: value for key, value in arguments.items() if _names(key, _PATHS | _SINGLES)}
+    return canonical({**containers, **things}) if containers or things else "", not things
 
 
 def _names(key: str, wanted: frozenset[str]) -> bool:

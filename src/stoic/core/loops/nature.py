@@ -1,5 +1,6 @@
 """Tells what a call is by nature: its effect, and what that means for counting it."""
 
+from itertools import pairwise
 from typing import Literal
 
 from stoic.core.loops import words
@@ -19,7 +20,8 @@ _ACTION_CHARACTERS = 40
 def nature(call: Call) -> Nature:
     """Tell a call's nature from its declared effect, else from an action argument, else from the tool's name."""
     name = words.words(call.tool)
-    said = _action(call, name) or name
+    action = _action(call, name)
+    said = action or name
     effect = call.effect or _effect(said) or _effect(name)
     if call.effect is None and effect in {"write", "send"} and _asks_for_output(call.arguments, name):
         effect = "poll"
@@ -30,11 +32,13 @@ def nature(call: Call) -> Nature:
     verb = _verb(said)
     return Nature(
         effect=effect,
-        creates=effect == "send" or (effect == "write" and (verb in words.CREATE or verb in words.SEND)),
+        creates="next" not in said and (effect == "send" or (effect == "write" and _makes(verb, said))),
         repeatable=effect not in {"write", "send"} or verb in words.ACT,
         bookkeeping=bool(words.BOOKKEEPING.intersection(name)) and effect in {"write", "send", None},
         clock=effect in {"read", "exec", None} and _reads_clock(name),
         doing=done,
+        acts=effect is None or (effect == "write" and verb in words.ACT) or done in {"run", "write"},
+        traced=(effect == "poll" or _verb(name) in words.READ | words.TAKE) and bool(words.TRACED.intersection(name)),
     )
 
 
@@ -66,23 +70,38 @@ def _action(call: Call, name: list[str]) -> list[str]:
         value = call.arguments.get(key)
         if isinstance(value, str) and len(value) <= _ACTION_CHARACTERS and " " not in value:
             found = words.words(value)
+            if found == ["log"]:
+                return ["logs"]
             if _effect(found):
                 return found
     return []
 
 
 def _effect(said: list[str]) -> Effect | None:
+    if not said:
+        return None
     verb = _verb(said)
-    if said and (said[0] in words.WAIT or said[-1] in words.WAIT):
+    if said[0] in words.WAIT or said[-1] in words.WAIT or ("wait", "for") in pairwise(said):
         return "wait"
-    if verb in words.WRITE or verb in words.ACT:
+    if said[0] in words.WATCH or (verb in words.DEEDS and said[-1] in words.POLL):
+        return "poll"
+    if verb in words.WRITE or verb in words.ACT or _opens(said):
         return "write"
     if verb in words.SEND and not words.READ.intersection(said[:1]):
         return "send"
-    polled = verb in words.POLLING and words.POLLED.intersection(said)
+    polled = verb in words.POLLING and words.POLLED.intersection(said[said[0] == "run" :])
     if words.POLL.intersection(said) or polled:
         return "poll"
     return _looking(verb, said)
+
+
+def _opens(said: list[str]) -> bool:
+    """Tell whether `open` means to create: `open_ticket`, unlike `open_file`."""
+    return said[0] == "open" and bool(words.OPENED.intersection(said))
+
+
+def _makes(verb: str, said: list[str]) -> bool:
+    return verb in words.CREATE or verb in words.SEND or _opens(said)
 
 
 def _looking(verb: str, said: list[str]) -> Literal["read", "exec"] | None:
@@ -93,12 +112,11 @@ def _looking(verb: str, said: list[str]) -> Literal["read", "exec"] | None:
 
 
 def _verb(said: list[str]) -> str:
-    """Return the word that says what is done: the first if it is a verb, else the last, else any."""
-    if said and said[0] in words.NOUNS and said[-1] in words.PLAIN:
-        return said[-1]
-    known = words.READ | words.WRITE | words.ACT | words.SEND | words.EXEC
+    """Return the word that says what is done: the first if it is a verb, else the last, else any; nouns only at last."""
     order = [said[0], said[-1], *said[1:-1]] if said else []
-    return next((word for word in order if word in known), "")
+    found = [word for word in order if word in words.VERBS]
+    plain = [word for word in found if word in words.PLAIN or word not in words.NOUNS]
+    return next(iter(plain or found), "")
 
 
 def _reads_clock(name: list[str]) -> bool:

@@ -23,6 +23,10 @@ class Nature(Record, frozen=True):
     """It reads the clock, so a new time is not news."""
     doing: Doing | None = None
     """Of a shell command: what it does, as far as its words tell."""
+    acts: bool = False
+    """It moves something along, such as a page or a service: when a look shows something new, it may move again."""
+    traced: bool = False
+    """It deals with requests, traces or incidents, so their ids are data."""
 
 
 class Identity(Record, frozen=True):
@@ -39,7 +43,7 @@ class Identity(Record, frozen=True):
     whole: str
     """Hash of the tool alone: the target of what concerns all of it."""
     contained: bool = True
-    """Whether the target is a place that holds many things, rather than one thing among many."""
+    """Whether the target may have credentials of its own, rather than being one thing or path among many."""
     known: bool = True
     frozen_limit: int | None = None
     batch: int = 0

@@ -68,6 +68,8 @@ class LoopState(msgspec.Struct):
     unknown_streak: int = 0
     changes: int = 0
     """Outside changes seen: successful writes with news, and external events."""
+    moves: int = 0
+    """Looks that showed something else than the same look before."""
     compactions: int = 0
     waits: int = 0
     runs: int = 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-type Trace = dict[str, object]
+Trace = dict[str, object]
 
 QUIET = ("none",)
 HINT = ("none", "warn")

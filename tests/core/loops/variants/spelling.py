@@ -50,10 +50,9 @@ SAME: dict[str, tuple[str, list[dict[str, object]]]] = {
     "camel-paging": ("ReadFile", [{"path": "a", "startLine": n, "endLine": n + 5} for n in range(33)]),
     "mcp-paging": ("mcp__fs__read_text_file", [{"path": "a", "head": n + 1} for n in range(33)]),
     "limit-of-search": ("search_code", [{"query": "x", "max_results": n + 1} for n in range(33)]),
-    "cursor-of-list": ("list_events", [{"cursor": digits(n)} for n in range(33)]),
+    "cursor-of-list": ("list_contacts", [{"cursor": digits(n)} for n in range(33)]),
     "page-of-list": ("list_orders", [{"status": "open", "page": n} for n in range(33)]),
     "page-size": ("getOrders", [{"status": "open", "pageSize": n + 1} for n in range(33)]),
-    "timeout-of-read": ("fetch_url", [{"url": "http://h/a", "timeout_ms": 1000 + n} for n in range(33)]),
 }
 
 # A few spellings that differ, but come back in turn: nothing new after the first pass.
@@ -94,6 +93,7 @@ ROTATING: dict[str, tuple[str, list[dict[str, object]]]] = {
 
 # A key that only makes the call look new.
 BUSTERS: dict[str, tuple[str, list[dict[str, object]]]] = {
+    "timeout-of-read": ("fetch_url", [{"url": "http://h/a", "timeout_ms": 1000 + n} for n in range(33)]),
     "url-underscore": ("http_get", [{"url": f"http://h/s?_={1770000000 + n}"} for n in range(33)]),
     "url-cache-bust": ("fetch", [{"url": f"http://h/s?cachebust={digits(n)}"} for n in range(33)]),
     "underscore-key": ("get_price", [{"symbol": "X", "_t": 1770000000 + n} for n in range(33)]),
@@ -109,7 +109,6 @@ BUSTERS: dict[str, tuple[str, list[dict[str, object]]]] = {
 FRESH_KEYS: dict[str, tuple[str, list[dict[str, object]]]] = {
     "idempotency-key": ("send_message", [{"to": "a", "text": "done", "idempotency_key": uuid(n)} for n in range(33)]),
     "client-message-id": ("sendMessage", [{"to": "a", "text": "done", "clientRequestId": ulid(n)} for n in range(33)]),
-    "nonce-of-write": ("post_note", [{"text": "done", "nonce": digits(n)} for n in range(33)]),
 }
 
 

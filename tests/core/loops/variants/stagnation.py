@@ -14,7 +14,7 @@ from tests.core.loops.variants.building import (
     trace,
 )
 
-type Make = Callable[[int], dict[str, object]]
+Make = Callable[[int], dict[str, object]]
 
 SHUT: dict[str, Make] = {
     "ssh-keys": lambda n: failed(

@@ -32,11 +32,11 @@ MODEL_WORDS: tuple[Words, ...] = (
     ),
     Words(pattern=rf"max_tokens: {_N} > (?P<most>{_N})", mark=INVALID_REQUEST),
     Words(
-        pattern=r"`?signature`? in `?thinking`?|thinking.{0,60}cannot be modified|Expected `?thinking`? or `?redacted_thinking`?|must start with a thinking block",
+        pattern=r"`?(?:signature|data)`? in `?(?:redacted_)?thinking`?|thinking\.signature: Field required|thinking.{0,60}cannot be modified|Expected `?thinking`? or `?redacted_thinking`?|must start with a thinking block",
         mark=SIGNATURE_INVALID,
     ),
     Words(
-        pattern=r"`?tool_use`? ids? (?:were found without|must be unique)|unexpected `?tool_use_id`?|`?tool_result`? blocks? .{0,60}(?:immediately after|corresponding)|tool_use\.id: String should match",
+        pattern=r"`?tool_use`? ids? (?:were found without|must be unique)|tool_use must have a single result|unexpected `?tool_use_id`?|`?tool_result`? blocks? .{0,60}(?:immediately after|corresponding)|tool_use\.id: String should match",
         mark=HISTORY_CORRUPT,
     ),
     Words(

@@ -7,6 +7,7 @@ from stoic.core.classify.rules import (
     OVERLOADED,
     PERMISSION,
     QUOTA_CONFIG,
+    QUOTA_TIME,
     RATE_LIMIT,
     REFUSED,
     UNKNOWN,
@@ -30,6 +31,7 @@ FAMILY = Family(
         *SERVICE_WORDS,
         Words(pattern=r"content management policy|content filter(?:ing)? polic", mark=REFUSED, statuses=(400,)),
         Words(pattern=r"temporarily blocked.{0,120}(?:polic|behavior|abus)", mark=refused(scope="account")),
+        Words(pattern=r"out of call volume quota", mark=QUOTA_TIME),  # API Management before the service
         Words(pattern=r"high demand|temporarily unable to process", mark=OVERLOADED),
         Words(
             pattern=r"exceeded (?:the )?(?:\w+ )?(?:call |token )?rate limit|have been limited|rate limit is exceeded",

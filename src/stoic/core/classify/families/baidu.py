@@ -17,7 +17,8 @@ FAMILY = Family(
         model_not_found="3 invalid_model no_such_model",
         permission="6 336004 no_model_permission",
         auth="13 14 15 100 110 111 invalid_iam_token invalid_appid",
-        quota="17 19 account_overdue_error coding_plan_quota_exceeded",
+        quota_time="17",  # the day's allowance
+        quota="19 account_overdue_error coding_plan_quota_exceeded",
         rate_limit=(
             "18 336501 336502 rpm_rate_limit_exceeded tpm_rate_limit_exceeded preemptible_resource_unavailable "
             "coding_plan_rate_limit"

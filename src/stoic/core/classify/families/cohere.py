@@ -26,7 +26,7 @@ FAMILY = Family(
         Words(pattern=r"model .{0,60}(?:not found|was removed|deprecated)", mark=MODEL_NOT_FOUND),
         Words(pattern=r"max_tokens must be", mark=INVALID_REQUEST),
         Words(
-            pattern=r"tool_call_id|tool results?.{0,40}must|tool_calls? must|at least one (?:message|token)",
+            pattern=r"tool[_ ]call[_ ]id|tool results?.{0,40}must|tool_calls? must|at least one (?:message|token)",
             mark=HISTORY_CORRUPT,
         ),
         Words(pattern=r"invalid tool|parameter_definitions|json ?schema", mark=BAD_SCHEMA),

@@ -9,7 +9,8 @@ FAMILY = Family(
             overloaded="failedoperation.engineserverlimitexceeded",
             server_error="internalerror failedoperation.engineservererror",
             timeout="failedoperation.enginerequesttimeout",
-            quota="failedoperation.resourcepackexhausted failedoperation.freeresourcepackexhausted",
+            quota="failedoperation.resourcepackexhausted failedoperation.freeresourcepackexhausted "
+            "failedoperation.servicestop failedoperation.servicestoparrears failedoperation.servicestopinarrears",
             permission="failedoperation.servicenotactivated unauthorizedoperation",
             auth="authfailure authfailure.secretidnotfound authfailure.signaturefailure authfailure.signatureexpire",
             model_not_found="resourcenotfound invalidparametervalue.model",

@@ -35,7 +35,7 @@ SERVICE_WORDS: tuple[Words, ...] = (
     ),
     *HISTORY,
     Words(
-        pattern=r"tool_calls\[\d+\]\.(?:id|function\.name)|Item '\w+' of type '\w+' was provided without its|Duplicate item found with id",
+        pattern=r"tool_calls\[\d+\]\.(?:id|function\.name)|input\[\d+\]\.(?:call_)?id'|Item '\w+' of type '\w+' was provided without its|Duplicate item found with id",
         mark=HISTORY_CORRUPT,
     ),
     Words(
@@ -62,14 +62,16 @@ SERVICE_WORDS: tuple[Words, ...] = (
 def reads_param(error: ErrorObject) -> Finding | None:
     """Read which request parameter an error points at: one below `tools` is about a tool's declaration."""
     param = text(error.data.get("param"))
-    if error.status == 400 and re.match(r"(?:tools|functions)\b", param):  # noqa: PLR2004 -- the only status it comes with
+    if error.status in (400, None) and re.match(r"(?:tools|functions)\b", param):
         return Finding(mark=BAD_SCHEMA, field=f"{error.path}.param", value=param)
     return None
 
 
 FAMILY = Family(
     codes={
-        **codes(permission="missing_scope insufficient_scope", quota="access_suspended"),
+        **codes(
+            permission="missing_scope insufficient_scope", quota="access_suspended", quota_config="usage_not_included"
+        ),
         "invalidprompt": soft(UNKNOWN),  # a policy verdict or a malformed prompt: only the text tells
     },
     words=(

@@ -14,6 +14,9 @@ from stoic.core.classify.rules import (
     refused,
 )
 
+_CATEGORIES = {"Violence": "violence", "Sexual": "sexual", "Hate": "hate", "SelfHarm": "self_harm"}
+"""The second part of a moderation code, where it names what was found."""
+
 
 def _reads_dotted(error: ErrorObject) -> Finding | None:
     """Read a code's first part: `InputTextSensitiveContentDetected.PolicyViolation`, `RateLimitExceeded.EndpointRPM`."""
@@ -23,7 +26,8 @@ def _reads_dotted(error: ErrorObject) -> Finding | None:
         )
         if sensitive:
             where = "completion" if sensitive[1] == "Output" else "prompt"
-            return Finding(mark=refused("sensitive", where=where), field=field, value=value)
+            category = _CATEGORIES.get(value.rpartition(".")[2], "sensitive")
+            return Finding(mark=refused(category, where=where), field=field, value=value)
         if re.match(r"(?:Account|Model|Endpoint)?\w*RateLimitExceeded", value):
             return Finding(mark=RATE_LIMIT, field=field, value=value)
     return None
@@ -33,7 +37,7 @@ FAMILY = Family(
     codes=codes(
         quota="accountoverdueerror quotaexceeded",
         quota_config="setlimitexceeded inferenceservicepaused",
-        model_not_found="invalidendpointormodel.notfound invalidendpointormodel modelnotopen invalidendpoint.closed",
+        model_not_found="invalidendpointormodel.notfound invalidendpointormodel modelnotopen invalidendpoint.closedendpoint",
         permission="accessdenied operationdenied.servicenotopen",
         overloaded="serveroverloaded modelloadingerror",
         timeout="inferenceserviceconnectiontimeout",

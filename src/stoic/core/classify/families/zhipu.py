@@ -1,6 +1,6 @@
 """Zhipu (BigModel, Z.ai): numbered business codes, https://docs.bigmodel.cn/cn/api/api-code."""
 
-from stoic.core.classify.fields import at, items, mapping
+from stoic.core.classify.fields import items, mapping
 from stoic.core.classify.rules import (
     BAD_SCHEMA,
     CONTEXT_LENGTH,
@@ -19,12 +19,13 @@ from stoic.core.classify.rules import (
 
 def _reads_filter(error: ErrorObject) -> Finding | None:
     """Read which side a sensitive text was on: `contentFilter` names the role."""
-    filters = items(error.data.get("contentFilter")) or items(at(error.data, "content_filter"))
-    if not filters:
-        return None
-    role = mapping(filters[0]).get("role")
-    where = "completion" if role == "assistant" else "prompt"
-    return Finding(mark=refused("sensitive", where=where), field=f"{error.path}.contentFilter", value=str(role))
+    for holder, path in ((error.data, error.path), (error.around, error.path.removesuffix(".error"))):
+        for key in ("contentFilter", "content_filter"):
+            for entry in items(holder.get(key))[:1]:
+                role = mapping(entry).get("role")
+                where = "completion" if role == "assistant" else "prompt"
+                return Finding(mark=refused("sensitive", where=where), field=f"{path}.{key}", value=str(role))
+    return None
 
 
 FAMILY = Family(

@@ -31,11 +31,17 @@ def read(documents: list[Document], reading: Reading) -> None:
         if "choices" in document.data:
             _read_document(document, reading)
     if not reading.stream:
-        reading.ended = reading.known
+        reading.ended = reading.known and not any(_is_unfinished(document.data) for document in documents)
     elif reading.finish is not None:
         reading.ended = True
     if reading.ended:
         reading.close_calls()
+
+
+def _is_unfinished(data: dict[str, object]) -> bool:
+    """Return whether a body says that its answer had not finished; sloppy servers leave the reason out instead."""
+    first = mapping((items(data.get("choices")) or [None])[0])
+    return "finish_reason" in first and first["finish_reason"] is None
 
 
 def _read_document(document: Document, reading: Reading) -> None:

@@ -30,7 +30,9 @@ def read(documents: list[Document], reading: Reading) -> None:
     for document in documents:
         if reads(document.data):
             _read_document(document, reading)
-    if not reading.stream or reading.finish is not None or reading.hints:
+    # "If empty, the model has not stopped generating": https://ai.google.dev/api/generate-content
+    answering = any(items(document.data.get("candidates")) for document in documents)
+    if reading.finish is not None or reading.hints or not (reading.stream or answering):
         reading.ended = reading.known
     if reading.ended:
         reading.close_calls()

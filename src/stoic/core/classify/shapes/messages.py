@@ -30,7 +30,8 @@ def read(documents: list[Document], reading: Reading) -> None:
         kind = text(document.data.get("type"))
         if kind == "message":
             _read_message(document.data, document.path, reading)
-            reading.ended = True
+            # Whole, the reason is never null: https://docs.anthropic.com/en/api/messages
+            reading.ended = reading.finish is not None or "stop_reason" not in document.data
         elif kind in _EVENTS:
             reading.known = True
             _read_event(kind, document, reading)

@@ -1,6 +1,6 @@
 """Reply shapes that one vendor alone uses: Cohere's two, Baidu's first, DashScope's native one, TGI's, Titan's."""
 
-from stoic.core.classify.fields import at, items, mapping, text, word
+from stoic.core.classify.fields import at, items, mapping, text
 from stoic.core.classify.reading import Document, Hint, Reading, joined_arguments, usage_of
 from stoic.core.classify.rules import refused
 from stoic.core.classify.shapes import chat
@@ -51,8 +51,7 @@ def _read_document(data: dict[str, object], path: str, reading: Reading) -> None
     reading.add_text(text(at(data, "delta", "message", "content", "text")))
     _read_message(mapping(data.get("message")), path, reading)
     for holder, where in ((output, f"{path}.output"), (data, path), (mapping(data.get("delta")), f"{path}.delta")):
-        if word(holder.get("finish_reason")) != "null":  # DashScope writes it so until the end
-            reading.set_finish(holder.get("finish_reason"), f"{where}.finish_reason")
+        reading.set_finish(holder.get("finish_reason"), f"{where}.finish_reason")
     reading.usage = usage_of(data.get("usage"), ("input_tokens", "output_tokens", "", ""))
     if kind in _STREAM_ENDS or data.get("is_end") is True or (output and reading.finish):
         reading.ended = True

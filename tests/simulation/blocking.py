@@ -1,0 +1,74 @@
+"""The SQLite store inside a simulation: the simulated world stands still while the real file is read or written."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+from stoic.ports import Loaded
+from stoic.records import InboxEntry, Lease, Operation, Owner, Step, ThreadRecord
+from stoic.store.owners import IsAlive
+from stoic.store.sqlite import SqliteStore
+
+T = TypeVar("T")
+
+
+class BlockingSqliteStore:
+    """Implements the Store port over a real file in another thread's loop, which it waits for on the spot."""
+
+    def __init__(self, path: Path, is_alive: IsAlive) -> None:
+        self._store = SqliteStore(path, is_alive=is_alive)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def open(self) -> None:
+        if not self._thread.is_alive():
+            self._thread.start()
+        self._do(self._store.open())
+
+    async def close(self) -> None:
+        self._do(self._store.close())
+        self._do(self._loop.shutdown_default_executor())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def register(self, owner: Owner) -> None:
+        self._do(self._store.register(owner))
+
+    async def create_thread(self, thread: ThreadRecord) -> ThreadRecord:
+        return self._do(self._store.create_thread(thread))
+
+    async def threads(self, *, limit: int = 100, prefix: str = "") -> list[ThreadRecord]:
+        return self._do(self._store.threads(limit=limit, prefix=prefix))
+
+    async def put(self, entry: InboxEntry) -> InboxEntry:
+        return self._do(self._store.put(entry))
+
+    async def acquire(self, thread: str, owner: str, now_ms: int, *, enter: InboxEntry | None = None) -> Lease:
+        return self._do(self._store.acquire(thread, owner, now_ms, enter=enter))
+
+    async def release(self, lease: Lease) -> None:
+        self._do(self._store.release(lease))
+
+    async def load(self, thread: str, *, after_seq: int = 0) -> Loaded:
+        return self._do(self._store.load(thread, after_seq=after_seq))
+
+    async def append(self, lease: Lease, step: Step) -> None:
+        self._do(self._store.append(lease, step))
+
+    async def operations(self, thread: str | None = None, *, states: tuple[str, ...] = ()) -> list[Operation]:
+        return self._do(self._store.operations(thread, states=states))
+
+    async def inbox(self, thread: str) -> list[InboxEntry]:
+        return self._do(self._store.inbox(thread))
+
+    async def cancel_requests(self, owner: str) -> list[InboxEntry]:
+        return self._do(self._store.cancel_requests(owner))
+
+    def changes(self) -> AsyncIterator[None]:
+        return self._store.changes()

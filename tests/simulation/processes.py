@@ -1,0 +1,222 @@
+"""A simulated process: an engine whose every touch of the outside takes time and may be its last."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from tests.simulation.outside import Outside, owner_of
+
+from stoic.errors import StaleWriterError
+from stoic.ports import Connection, Loaded, Store
+from stoic.ports import Outside as Ports
+from stoic.records import InboxEntry, Lease, Operation, Owner, Step, ThreadRecord
+from stoic.runtime.engine import Engine
+from stoic.testing import CountingIds
+from stoic.testing.simulation import Dice, VirtualClock
+
+T = TypeVar("T")
+
+_LONGEST_DELAY_MS = 40
+_LONG_PAUSE_SECONDS = 40
+_POLL_MS = 250
+
+
+class Crash(BaseException):
+    """The process is gone; nothing of it may touch the outside any more."""
+
+
+class Fate:
+    """Decides at which append a process dies or stands still: at a chosen one, or at random."""
+
+    def __init__(self, dice: Dice, *, crash_percent: int = 0, crash_at: tuple[int, str] | None = None) -> None:
+        self._dice = dice
+        self._percent = crash_percent
+        self._crash_at = crash_at
+        self.appends = 0
+
+    def next(self) -> str:
+        """Return `before` or `after` when the process dies at this append, `pause`, or an empty text."""
+        self.appends += 1
+        if self._crash_at is not None:
+            number, when = self._crash_at
+            return when if number == self.appends else ""
+        return self._dice.pick(("before", "after", "pause")) if self._dice.chance(self._percent) else ""
+
+    def at_effect(self) -> str:
+        """Return `before` or `after` when the process dies at this effect of a tool, else an empty text."""
+        return self._dice.pick(("before", "after")) if self._dice.chance(self._percent) else ""
+
+    def end(self) -> None:
+        """Let every process live from now on."""
+        self._percent, self._crash_at = 0, None
+
+
+class Process:
+    """One process: it can be paused for any time, as a suspended machine is, and it can die."""
+
+    def __init__(self, name: str, outside: Outside, dice: Dice, fate: Fate) -> None:
+        self.name = name
+        self.outside = outside
+        self.dice = dice
+        self.fate = fate
+        self.clock = VirtualClock()
+        self.alive = True
+        self.was_paused = False
+        self.started: dict[str, str] = {}
+        """The operation that this process started last, by thread and tool."""
+        self._running = asyncio.Event()
+        self._running.set()
+        self._tasks: dict[asyncio.Task[Any], None] = {}
+        """In order of their beginning: a set's order would depend on addresses, not on the seed."""
+        self.engine: Engine
+
+    async def begin(self, store: Store, ids: CountingIds, connect: Callable[[str], Connection]) -> None:
+        """Open the engine."""
+        self.engine = Engine(
+            outside=Ports(store=store, clock=self.clock, ids=ids),
+            owner=owner_of(self.name, self.clock.now_ms()),
+            connect=connect,
+        )
+        await self.engine.__aenter__()
+
+    async def end(self) -> None:
+        """Close the engine in good order."""
+        await self.engine.__aexit__(None, None, None)
+
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run something in this process."""
+        task = asyncio.ensure_future(work)
+        self.adopt(task)
+        return task
+
+    def adopt(self, task: asyncio.Task[Any] | None) -> None:
+        """Let a task die with the process."""
+        if task is not None:
+            self._tasks[task] = None
+            task.add_done_callback(lambda done: self._tasks.pop(done, None))
+
+    def die(self) -> None:
+        """End at once: what waits never goes on, and what would clean up cannot reach the outside."""
+        self.alive = False
+        self.outside.tell(f"{self.name} dies")
+        for task in [*self._tasks, *self.engine._chores]:
+            if task is not asyncio.current_task():
+                task.cancel()
+
+    async def die_here(self) -> None:
+        """End at once, from inside one of its own tasks."""
+        self.die()
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.Event().wait()
+
+    def pause(self, seconds: int) -> None:
+        """Stand still for so long, heartbeat included."""
+        self.was_paused = True
+        self._running.clear()
+        self.outside.tell(f"{self.name} is paused for {seconds} s")
+        asyncio.get_running_loop().call_later(seconds, self.go_on)
+
+    def go_on(self) -> None:
+        """Go on where it stood still."""
+        self._running.set()
+
+    async def touch(self) -> None:
+        """Take some time on the way to or from the outside.
+
+        Raises:
+            Crash: the process is dead
+        """
+        if self.alive:
+            delay_ms = self.dice.below(_LONGEST_DELAY_MS)
+            if delay_ms % 2:
+                await self.clock.sleep_until(self.clock.now_ms() + delay_ms)
+            await self._running.wait()
+        if not self.alive:
+            raise Crash(self.name)
+
+
+class ProcessStore:
+    """The store as one process reaches it."""
+
+    def __init__(self, inner: Store, process: Process) -> None:
+        self._inner = inner
+        self._process = process
+        self.open = inner.open
+
+    async def close(self) -> None:
+        """Leave the shared store open."""
+
+    async def _reach(self, work: Callable[[], Awaitable[T]]) -> T:
+        await self._process.touch()
+        answer = await work()
+        await self._process.touch()
+        return answer
+
+    async def register(self, owner: Owner) -> None:
+        await self._reach(lambda: self._inner.register(owner))
+
+    async def create_thread(self, thread: ThreadRecord) -> ThreadRecord:
+        return await self._reach(lambda: self._inner.create_thread(thread))
+
+    async def threads(self, *, limit: int = 100, prefix: str = "") -> list[ThreadRecord]:
+        return await self._reach(lambda: self._inner.threads(limit=limit, prefix=prefix))
+
+    async def put(self, entry: InboxEntry) -> InboxEntry:
+        return await self._reach(lambda: self._inner.put(entry))
+
+    async def acquire(self, thread: str, owner: str, now_ms: int, *, enter: InboxEntry | None = None) -> Lease:
+        return await self._reach(lambda: self._inner.acquire(thread, owner, now_ms, enter=enter))
+
+    async def release(self, lease: Lease) -> None:
+        await self._reach(lambda: self._inner.release(lease))
+
+    async def load(self, thread: str, *, after_seq: int = 0) -> Loaded:
+        return await self._reach(lambda: self._inner.load(thread, after_seq=after_seq))
+
+    async def operations(self, thread: str | None = None, *, states: tuple[str, ...] = ()) -> list[Operation]:
+        return await self._reach(lambda: self._inner.operations(thread, states=states))
+
+    async def inbox(self, thread: str) -> list[InboxEntry]:
+        return await self._reach(lambda: self._inner.inbox(thread))
+
+    async def cancel_requests(self, owner: str) -> list[InboxEntry]:
+        return await self._reach(lambda: self._inner.cancel_requests(owner))
+
+    async def _touch_with_answer(self, thread: str) -> None:
+        try:
+            await self._process.touch()
+        except BaseException:
+            self._process.outside.lose_answer(self._process.name, thread)
+            raise
+
+    async def append(self, lease: Lease, step: Step) -> None:
+        process = self._process
+        await self._touch_with_answer(lease.thread)
+        fate = process.fate.next()
+        if fate == "before":
+            process.outside.lose_answer(process.name, lease.thread)
+            process.die()
+            raise Crash(process.name)
+        if fate == "pause":
+            process.pause(_LONG_PAUSE_SECONDS)
+            await self._touch_with_answer(lease.thread)
+        try:
+            await self._inner.append(lease, step)
+        except StaleWriterError:
+            process.outside.lose_answer(process.name, lease.thread)
+            process.outside.rejected.append(f"{process.name} {lease.thread}")
+            process.outside.tell(f"{process.name} is rejected on {lease.thread}")
+            raise
+        if fate == "after":
+            process.die()
+            raise Crash(process.name)
+        await process.touch()
+
+    async def changes(self) -> AsyncIterator[None]:
+        # As late as the port allows; a store's own listeners are woken in an order that depends on addresses.
+        while True:
+            await self._process.clock.sleep_until(self._process.clock.now_ms() + _POLL_MS)
+            await self._process.touch()
+            yield
