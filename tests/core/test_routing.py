@@ -2,12 +2,12 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.core.world import Life, World, called, http, plan, report, run, said, tool
 
 from stoic.core.commands import Route, Send
 from stoic.core.health import Signs
 from stoic.core.plan import Candidate
 from stoic.records import Outcome, Report
-from tests.core.world import Life, World, called, http, plan, report, run, said, tool
 
 A = Candidate(
     route=Route(provider="openai-chat", api="chat", model="a"), key="A", signs=Signs(credential="c", config="f")

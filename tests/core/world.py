@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -17,7 +18,6 @@ from stoic.core.commands import (
     Committed,
     Ended,
     Event,
-    Limits,
     Next,
     Replied,
     Route,
@@ -92,11 +92,11 @@ def http(status: int, code: str, message: str = "", headers: dict[str, str] | No
     )
 
 
-def tool(name: str, effect: str = "write", **facts: object) -> ToolFacts:
+def tool(name: str, effect: Any = "write", **facts: Any) -> ToolFacts:
     return ToolFacts(name=name, effect=effect, check=lambda _: None, **facts)
 
 
-def plan(*tools: ToolFacts, **fields: object) -> Plan:
+def plan(*tools: ToolFacts, **fields: Any) -> Plan:
     fields.setdefault("candidates", [Candidate(route=ROUTE, key="A")])
     return Plan(fingerprint="f", tools={each.name: each for each in tools}, **fields)
 
@@ -127,7 +127,7 @@ class World:
         )
         self._positions = count(1)
 
-    def put(self, kind: str, content: object = None) -> InboxEntry:
+    def put(self, kind: Any, content: object = None) -> InboxEntry:
         position = next(self._positions)
         entry = InboxEntry(
             id=f"e{position}", thread="t", kind=kind, content=content or {}, created_at=self.now_ms, position=position
@@ -281,7 +281,3 @@ def scripted(*reports: Report) -> Reply:
         return by_position[key]
 
     return reply
-
-
-def allowed(**limits: object) -> dict[str, object]:
-    return {"limits": Limits(**limits)} if limits else {}

@@ -75,7 +75,7 @@ def fail(ctx: Context, attempt: Draft, verdict: Verdict, report: Report, health:
         )
     # An unknown failure that a provider answered with may be about these bytes; one that it did not answer is not.
     keeps = verdict.recovers_with in _KEEPS_VIEW or (verdict.recovers_with is Axis.NEVER and report.status is None)
-    views = [] if keeps else _withdrawn(ctx)
+    views = [] if keeps else _withdrawn(ctx, refused=refused)
     return (yield from _end(ctx, outcome, rows=[attempt], views=views, health=health))
 
 
@@ -97,17 +97,18 @@ def close_calls(ctx: Context) -> tuple[list[Draft], list[Operation]]:
     return rows, operations
 
 
-def _withdrawn(ctx: Context) -> list[ViewChange]:
+def _withdrawn(ctx: Context, *, refused: bool) -> list[ViewChange]:
     """Return the changes by which the unaccepted rows leave the view; pairs stay pairs.
 
-    A person's words of an earlier turn stay: they may leave only with the outcome of their own (SPEC §8, §9).
+    After a refusal a person's words of an earlier turn stay (SPEC §8). After any other failure by the request's bytes
+    they leave too: else words that were never accepted would fail every later turn (docs/decisions/0004).
     """
     return [
         ViewChange(seq=row.seq, quarantine="placeholder", view={"text": notes.WITHHELD_RESULT, "failure": "unknown"})
         if row.kind == "result"
         else ViewChange(seq=row.seq, quarantine="excluded")
         for row in ctx.history.increment
-        if row.quarantine is None and (row.kind != "message" or row.turn == ctx.state.number)
+        if row.quarantine is None and not (refused and row.kind == "message" and row.turn != ctx.state.number)
     ]
 
 

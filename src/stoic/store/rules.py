@@ -191,8 +191,8 @@ def _objection(facts: RowFacts | None, change: ViewChange, generation: int, ende
         return "the row is accepted"
     if facts.generation < generation:
         return f"the row is of generation {facts.generation}, the thread is in {generation}"
-    if facts.kind in HUMAN_KINDS and facts.turn not in ended_turns:
-        return "it holds a human's words, which leave the view only together with the outcome of their turn"
+    if facts.kind in HUMAN_KINDS and facts.turn > max(ended_turns, default=0):
+        return "it holds a human's words, which leave the view only with the outcome of their turn or of a later one"
     if facts.quarantine == "excluded" and change.quarantine != "excluded":
         return "the row has left the view for good"
     return None

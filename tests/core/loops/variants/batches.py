@@ -21,11 +21,17 @@ Make = Callable[[int], dict[str, object]]
 DEEDS: dict[str, Make] = {
     "write": lambda n: entry("Write", {"file_path": f"/w/f{n}.md", "content": "body"}, "File created successfully"),
     "write-one-file": lambda n: entry("write_file", {"path": "a.md", "content": f"v{n}"}, "ok"),
-    "edit": lambda n: entry("Edit", {"file_path": "a.py", "old_string": f"a{n}", "new_string": "b"}, "The file has been updated."),
+    "edit": lambda n: entry(
+        "Edit", {"file_path": "a.py", "old_string": f"a{n}", "new_string": "b"}, "The file has been updated."
+    ),
     "edit-camel": lambda n: entry("replaceInFile", {"path": "a.py", "diff": f"- a{n}\n+ b{n}"}, "applied"),
-    "edit-same-words": lambda n: entry("edit_file", {"path": f"p{n}.py", "old": "a", "new": "b"}, "replaced 1 occurrence"),
+    "edit-same-words": lambda n: entry(
+        "edit_file", {"path": f"p{n}.py", "old": "a", "new": "b"}, "replaced 1 occurrence"
+    ),
     "insert-lines": lambda n: entry("insert_line", {"path": "a.py", "line": n, "text": "x"}, "inserted"),
-    "replace-lines": lambda n: entry("replace_lines", {"path": "a.py", "start_line": n, "end_line": n, "text": ""}, "ok"),
+    "replace-lines": lambda n: entry(
+        "replace_lines", {"path": "a.py", "start_line": n, "end_line": n, "text": ""}, "ok"
+    ),
     "patch": lambda n: entry("apply_patch", {"patch": f"*** Update File: a{n}\n"}, "Done!"),
     "move": lambda n: entry("move_file", {"from": f"a{n}", "to": "lib/"}, "moved"),
     "delete": lambda n: entry("delete_file", {"path": f"a{n}"}, "deleted"),
@@ -40,7 +46,9 @@ DEEDS: dict[str, Make] = {
     "render-pages": lambda n: entry("render_page", {"doc": "d", "page": n}, "rendered"),
     "ocr-pages": lambda n: entry("ocr_page", {"doc": "d", "page": n}, "done"),
     "download-pages": lambda n: entry("download_page", {"page": n}, "saved"),
-    "export-offset": lambda n: entry("export_rows", {"table": "t", "offset": n * 100, "limit": 100}, "exported 100 rows"),
+    "export-offset": lambda n: entry(
+        "export_rows", {"table": "t", "offset": n * 100, "limit": 100}, "exported 100 rows"
+    ),
     "index-chunks": lambda n: entry("index_chunk", {"doc": "d", "chunk": n}, "indexed"),
     "upload-parts": lambda n: entry("upload_part", {"upload": "u", "part": n}, "ok"),
     "mail": lambda n: entry("send_email", {"to": f"u{n}@h.example", "subject": "s"}, "sent"),
@@ -62,7 +70,11 @@ DEEDS: dict[str, Make] = {
     "retries": lambda n: entry("enqueue", {"attempt": n, "job": "j"}, "queued"),
     "progress-notes": lambda n: entry("report_progress", {"percent": n}, "ok"),
     "thoughts": lambda n: entry("think", {"thought": f"idea {n}"}, "Your thought has been logged."),
-    "todo-moves": lambda n: entry("TodoWrite", {"todos": [{"content": f"s{k}", "status": "done" if k < n else "open"} for k in range(45)]}, "Todos have been modified"),
+    "todo-moves": lambda n: entry(
+        "TodoWrite",
+        {"todos": [{"content": f"s{k}", "status": "done" if k < n else "open"} for k in range(45)]},
+        "Todos have been modified",
+    ),
     "memory": lambda n: entry("memory_add", {"fact": f"f{n}"}, "stored"),
     "mkdir": lambda n: entry("bash", {"command": f"mkdir -p out/{n}"}, ""),
     "git-mv": lambda n: entry("bash", {"command": f"git mv C{n}.ts lib/"}, ""),
@@ -81,7 +93,9 @@ DEEDS: dict[str, Make] = {
 CHECKS: dict[str, Make] = {
     "lint": lambda n: entry("bash", {"command": f"ruff check f{n}.py"}, "All checks passed!"),
     "tests": lambda n: entry("run_test", {"file": f"test_{n}.py"}, "1 passed"),
-    "tests-timed": lambda n: entry("bash", {"command": f"pytest tests/test_{n}.py"}, f"1 passed in 0.{n % 10}{n // 10}s"),
+    "tests-timed": lambda n: entry(
+        "bash", {"command": f"pytest tests/test_{n}.py"}, f"1 passed in 0.{n % 10}{n // 10}s"
+    ),
     "validate": lambda n: entry("validate_json", {"path": f"f{n}.json"}, "valid"),
     "headers": lambda n: entry("Read", {"file_path": f"inc/h{n}.h"}, "#pragma once"),
     "empty-files": lambda n: entry("read_file", {"path": f"pkg{n}/__init__.py"}, ""),
@@ -98,13 +112,17 @@ CHECKS: dict[str, Make] = {
 
 # The results differ, so nothing at all is to be said.
 PAGES: dict[str, Make] = {
-    "windows": lambda n: entry("read_file", {"path": "b", "start_line": 40 * n + 1, "end_line": 40 * n + 40}, f"lines {40 * n + 1}.."),
+    "windows": lambda n: entry(
+        "read_file", {"path": "b", "start_line": 40 * n + 1, "end_line": 40 * n + 40}, f"lines {40 * n + 1}.."
+    ),
     "offsets": lambda n: entry("Read", {"file_path": "b", "offset": 100 * n, "limit": 100}, f"{100 * n}\tx"),
     "pages": lambda n: entry("list_orders", {"page": n}, [{"order": n}]),
     "cursors": lambda n: entry("listOrders", {"cursor": digits(n)}, {"items": [digits(n + 1)], "next": digits(n + 1)}),
     "tokens": lambda n: entry("mcp__s3__list", {"continuation_token": digits(n)}, {"keys": [f"k{n}"]}),
     "sed": lambda n: entry("bash", {"command": f"sed -n '{n * 50},{n * 50 + 49}p' b.py"}, f"def f{n}(): ..."),
-    "view-range": lambda n: entry("str_replace_editor", {"command": "view", "path": "b", "view_range": [n * 9, n * 9 + 8]}, f"{n * 9} x"),
+    "view-range": lambda n: entry(
+        "str_replace_editor", {"command": "view", "path": "b", "view_range": [n * 9, n * 9 + 8]}, f"{n * 9} x"
+    ),
     "queries": lambda n: entry("execute_promql", {"query": f"m{n}"}, str(n)),
     "nested": lambda n: entry("query_db", {"filter": {"and": [{"id": n}]}}, f"row {n}"),
     "web": lambda n: entry("WebSearch", {"query": f"topic {n}"}, f"result about {n}"),
@@ -135,29 +153,52 @@ def traces() -> Iterator[Trace]:
             entry("Read", {"file_path": f"w{n}.ts"}, f"class Widget{n}"),
             said("Now I update the import."),
             entry("Edit", {"file_path": f"w{n}.ts", "old_string": "a", "new_string": "b"}, "updated"),
-            failed("Bash", {"command": "npx tsc --noEmit"}, f"error in w{n + 1}.ts") if n % 3 else entry("Bash", {"command": "npx tsc --noEmit"}, ""),
+            failed("Bash", {"command": "npx tsc --noEmit"}, f"error in w{n + 1}.ts")
+            if n % 3
+            else entry("Bash", {"command": "npx tsc --noEmit"}, ""),
         ]
     yield trace("long-refactor", refactor, HINT)
     form = []
     for n in range(20):
-        form += [entry("browser_fill", {"ref": f"e{n}", "value": "x"}), entry("browser_snapshot", {}, f"form, field {n} filled")]
+        form += [
+            entry("browser_fill", {"ref": f"e{n}", "value": "x"}),
+            entry("browser_snapshot", {}, f"form, field {n} filled"),
+        ]
     yield trace("form-filling", form, HINT)
     support = []
     for n in range(25):
-        support += [entry("claim_ticket", {}, {"ticket_id": n}), entry("reply", {"ticket": n, "text": "Thanks, fixed."}, "sent")]
+        support += [
+            entry("claim_ticket", {}, {"ticket_id": n}),
+            entry("reply", {"ticket": n, "text": "Thanks, fixed."}, "sent"),
+        ]
     yield trace("tickets-claimed-and-answered", support, HINT)
     flaky = []
     for n in range(20):
-        flaky += [failed("http_get", {"url": f"http://h/{n}"}, "503"), entry("http_get", {"url": f"http://h/{n}"}, f"body {n}")]
+        flaky += [
+            failed("http_get", {"url": f"http://h/{n}"}, "503"),
+            entry("http_get", {"url": f"http://h/{n}"}, f"body {n}"),
+        ]
     yield trace("every-url-fails-once", flaky, QUIET)
-    flaky = [*([failed("http_get", {"url": "http://h/s"}, "503")] * 6), entry("http_get", {"url": "http://h/s"}, "ok"), entry("write_file", {"path": "o"})]
+    flaky = [
+        *([failed("http_get", {"url": "http://h/s"}, "503")] * 6),
+        entry("http_get", {"url": "http://h/s"}, "ok"),
+        entry("write_file", {"path": "o"}),
+    ]
     yield trace("six-failures-then-ok", flaky, QUIET)
     refused = []
     for n in range(15):
         write = {"path": f"l{n}.py", "content": "c"}
-        refused += [failed("write_file", write, "read it first"), entry("read_file", {"path": f"l{n}.py"}, f"old {n}"), entry("write_file", write)]
+        refused += [
+            failed("write_file", write, "read it first"),
+            entry("read_file", {"path": f"l{n}.py"}, f"old {n}"),
+            entry("write_file", write),
+        ]
     yield trace("every-write-refused-until-read", refused, HINT)
     rates = []
     for n in range(15):
-        rates += [failed("api_get", {"path": f"/{n}"}, "429 rate limited, retry after 2 s"), entry("wait", {"seconds": 2}), entry("api_get", {"path": f"/{n}"}, f"v{n}")]
+        rates += [
+            failed("api_get", {"path": f"/{n}"}, "429 rate limited, retry after 2 s"),
+            entry("wait", {"seconds": 2}),
+            entry("api_get", {"path": f"/{n}"}, f"v{n}"),
+        ]
     yield trace("rate-limited-but-moving", rates, HINT)

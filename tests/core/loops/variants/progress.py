@@ -33,13 +33,21 @@ POLLS: dict[str, tuple[str, dict[str, object], Result]] = {
     "remaining": ("import_status", {"id": 4}, lambda n: {"remaining": 900 - n}),
     "bytes": ("transfer_status", {"id": 4}, lambda n: {"bytes": 1024 * n, "elapsed_ms": 100 * n}),
     "lines-new": ("BashOutput", {"bash_id": "b"}, lambda n: f"<stdout>\ncompiling unit{n}.c\n</stdout>"),
-    "lines-growing": ("shell_poll", {"shell": "s"}, lambda n: "\n".join(f"{CLOCK.format(k, 0)} tick" for k in range(n + 1))),
+    "lines-growing": (
+        "shell_poll",
+        {"shell": "s"},
+        lambda n: "\n".join(f"{CLOCK.format(k, 0)} tick" for k in range(n + 1)),
+    ),
     "process-log": ("process", {"action": "log", "sessionId": "s"}, lambda n: "." * (n + 1)),
     "stdin": ("write_stdin", {"session_id": 1, "chars": ""}, lambda n: f"[{n}/50] linking"),
     "board": ("task_list", {"team": "a"}, lambda n: f"{n} done, {50 - n} open"),
     "phases": ("get_workflow_run_status", {"run": 1}, lambda n: {"jobs": [{"id": k, "ok": k < n} for k in range(50)]}),
     "loss": ("get_training_status", {"run": 1}, lambda n: {"loss": 3.1 - n / 100, "time": CLOCK.format(n, 1)}),
-    "replicas": ("check_rollout_status", {"name": "web"}, lambda n: f"Waiting: {n} of 50 updated replicas are available"),
+    "replicas": (
+        "check_rollout_status",
+        {"name": "web"},
+        lambda n: f"Waiting: {n} of 50 updated replicas are available",
+    ),
     "commits": ("git_poll", {"remote": "origin"}, lambda n: f"HEAD {digits(n, 7)}"),
     "ids-read": ("poll_inbox", {"box": "b"}, lambda n: {"messages": [{"id": f"m{n:04d}"}]}),
     "progress-bar": ("task_status", {"id": 1}, lambda n: "[" + "#" * n + " " * (50 - n) + "]"),
@@ -67,7 +75,11 @@ DRAINS: dict[str, tuple[str, dict[str, object], Result]] = {
     "fetch-row": ("cursor_fetch", {"cursor": "c"}, lambda n: {"row": {"id": n, "name": "x"}}),
     "debugger": ("debug_step", {"session": "d"}, lambda n: f"line {n + 10}"),
     "game": ("move", {"direction": "up"}, lambda n: f"you are at (3, {n})"),
-    "screenshot": ("computer", {"action": "screenshot"}, lambda n: [{"type": "image", "source": {"data": digits(n, 40)}}]),
+    "screenshot": (
+        "computer",
+        {"action": "screenshot"},
+        lambda n: [{"type": "image", "source": {"data": digits(n, 40)}}],
+    ),
     "next-page": ("browser_click", {"ref": "next"}, lambda n: f"Page {n + 1} of 60"),
     "scroll": ("browser_scroll", {"direction": "down"}, lambda n: f"paragraph {n}"),
     "delete-oldest": ("delete_oldest", {"count": 10}, lambda n: f"deleted 10, {900 - n * 10} left"),
@@ -87,11 +99,15 @@ def traces() -> Iterator[Trace]:
 
     few = [entry("build_status", {"id": n // 6}, "passed" if n % 6 == 5 else "running") for n in range(48)]
     yield trace("poll-frozen-few-each", few, QUIET)
-    slow = [entry("getDeployStatus", {"id": 1}, {"phase": n // 8, "checked_at": CLOCK.format(n % 60, 0)}) for n in range(64)]
+    slow = [
+        entry("getDeployStatus", {"id": 1}, {"phase": n // 8, "checked_at": CLOCK.format(n % 60, 0)}) for n in range(64)
+    ]
     yield trace("poll-eight-frozen-then-on", slow, QUIET)
     nearly = [entry("job_status", {"id": 1}, "running") for _ in range(18)] + [entry("job_status", {"id": 1}, "done")]
     yield trace("poll-eighteen-then-done", nearly, HINT)
-    browser = repeated(lambda n: entry("browser_wait_for", {"text": "Ready", "timeout": 5}, "timed out, still loading"), 9)
+    browser = repeated(
+        lambda n: entry("browser_wait_for", {"text": "Ready", "timeout": 5}, "timed out, still loading"), 9
+    )
     yield trace("browser-wait", browser, QUIET)
     waits = repeated(lambda n: entry("wait", {"seconds": 30}, "waited"), 40)
     yield trace("waiting-only", waits, QUIET)
@@ -114,7 +130,9 @@ def traces() -> Iterator[Trace]:
     robin = [entry("job_status", {"id": n % 5}, "running" if n < 20 else "done") for n in range(25)]
     yield trace("poll-five-jobs-frozen-few", robin, HINT)
     patient = {"render_state": {"poll": True, "frozen_limit": 60}}
-    calls = [entry("render_state", {"id": 9}, "rendering") for _ in range(55)] + [entry("render_state", {"id": 9}, "ok")]
+    calls = [entry("render_state", {"id": 9}, "rendering") for _ in range(55)] + [
+        entry("render_state", {"id": 9}, "ok")
+    ]
     yield trace("poll-patient-policy", calls, HINT, tools=patient)
     calls = [entry("render_state", {"id": 9}, "rendering") for _ in range(64)]
     yield trace("poll-patient-policy-exhausted", calls, BLOCK, within=(60, 62), rule=POLL, tools=patient)
@@ -124,12 +142,24 @@ def traces() -> Iterator[Trace]:
     yield trace("poll-declared-frozen", calls, BLOCK, within=(20, 22), rule=POLL, tools=declared)
     eager = {"look": {"poll": True, "frozen_limit": 12}}
     yield trace("poll-declared-short", calls, BLOCK, within=(12, 14), rule=POLL, tools=eager)
-    for tool in ("job_status", "getBuildStatus", "mcp__k8s__rollout_status", "poll", "process_poll", "check_status", "任务_status"):
+    for tool in (
+        "job_status",
+        "getBuildStatus",
+        "mcp__k8s__rollout_status",
+        "poll",
+        "process_poll",
+        "check_status",
+        "任务_status",
+    ):
         calls = repeated(lambda n, tool=tool: entry(tool, {"id": 1}, {"state": "running"}), 23)
         yield trace(f"frozen-plain-{tool}", calls, BLOCK, within=(20, 22), rule=POLL)
     failing = repeated(lambda n: failed("job_status", {"id": 1}, "connection refused"), 23)
     yield trace("frozen-failing", failing, BLOCK, within=(20, 32))
-    paced = [one for _ in range(24) for one in (entry("wait", {"seconds": 5}, "ok"), entry("job_status", {"id": 1}, "running"))]
+    paced = [
+        one
+        for _ in range(24)
+        for one in (entry("wait", {"seconds": 5}, "ok"), entry("job_status", {"id": 1}, "running"))
+    ]
     yield trace("frozen-between-waits", paced, BLOCK, within=(20, 44), rule=POLL)
     nudged = [one for _ in range(6) for one in (*([entry("job_status", {"id": 1}, "running")] * 4), event("nudge"))]
     yield trace("frozen-between-nudges", nudged, LOOP)

@@ -8,11 +8,19 @@ Make = Callable[[int], dict[str, object]]
 
 CHANGES: dict[str, Make] = {
     "edit": lambda n: entry("edit_file", {"path": "a.py", "old": f"a{n}", "new": f"b{n}"}, "ok"),
-    "claude": lambda n: entry("Edit", {"file_path": "a.py", "old_string": f"a{n}", "new_string": "b"}, "The file a.py has been updated."),
+    "claude": lambda n: entry(
+        "Edit", {"file_path": "a.py", "old_string": f"a{n}", "new_string": "b"}, "The file a.py has been updated."
+    ),
     "multi": lambda n: entry("MultiEdit", {"file_path": "a.py", "edits": [{"old_string": f"a{n}"}]}, "Applied 1 edit"),
     "notebook": lambda n: entry("NotebookEdit", {"cell_id": "c", "new_source": f"x = {n}"}, "Updated cell"),
-    "str-replace": lambda n: entry("str_replace_editor", {"command": "str_replace", "path": "a.py", "old_str": f"a{n}", "new_str": "b"}, "edited"),
-    "str-replace-tool": lambda n: entry("str_replace_based_edit_tool", {"command": "str_replace", "path": "a", "old_str": f"a{n}", "new_str": "b"}, "edited"),
+    "str-replace": lambda n: entry(
+        "str_replace_editor", {"command": "str_replace", "path": "a.py", "old_str": f"a{n}", "new_str": "b"}, "edited"
+    ),
+    "str-replace-tool": lambda n: entry(
+        "str_replace_based_edit_tool",
+        {"command": "str_replace", "path": "a", "old_str": f"a{n}", "new_str": "b"},
+        "edited",
+    ),
     "patch": lambda n: entry("apply_patch", {"input": f"*** Begin Patch\n+{n}\n*** End Patch"}, "Success"),
     "camel": lambda n: entry("replaceInFile", {"path": "a.py", "diff": f"+{n}"}, "saved"),
     "cline": lambda n: entry("write_to_file", {"path": "a.py", "content": f"x = {n}"}, "saved"),
@@ -22,7 +30,9 @@ CHANGES: dict[str, Make] = {
     "cd-sed": lambda n: entry("bash", {"command": f"cd /w && sed -i 's/{n}/x/' a.py"}, ""),
     "tee": lambda n: entry("bash", {"command": f"echo 'x = {n}' | tee a.py"}, f"x = {n}"),
     "redirect": lambda n: entry("shell", {"cmd": f"echo 'x = {n}' > a.py"}, ""),
-    "python-write": lambda n: entry("bash", {"command": f"python - <<'EOF'\nopen('a.py', 'w').write('x = {n}')\nEOF"}, ""),
+    "python-write": lambda n: entry(
+        "bash", {"command": f"python - <<'EOF'\nopen('a.py', 'w').write('x = {n}')\nEOF"}, ""
+    ),
     "perl": lambda n: entry("bash", {"command": f"perl -pi -e 's/{n}/x/' a.py"}, ""),
     "git-apply": lambda n: entry("bash", {"command": f"git apply fix{n}.patch"}, ""),
     "pip": lambda n: entry("bash", {"command": f"pip install lib=={n}"}, f"Successfully installed lib-{n}"),
@@ -50,11 +60,19 @@ def traces() -> Iterator[Trace]:
     for name, check in checks:
         yield trace(f"rerun-each-check-{name}", rounds(40, CHANGES["edit"], check), HINT)
 
-    two = rounds(25, CHANGES["claude"], CHECKS["pytest"], lambda n: entry("Bash", {"command": "git status"}, "modified: a.py"))
+    two = rounds(
+        25, CHANGES["claude"], CHECKS["pytest"], lambda n: entry("Bash", {"command": "git status"}, "modified: a.py")
+    )
     yield trace("rerun-two-checks-after-each-edit", two, HINT)
-    read_first = rounds(30, lambda n: entry("Read", {"file_path": "a.py"}, f"x = {n}"), CHANGES["claude"], CHECKS["timed"])
+    read_first = rounds(
+        30, lambda n: entry("Read", {"file_path": "a.py"}, f"x = {n}"), CHANGES["claude"], CHECKS["timed"]
+    )
     yield trace("read-edit-test", read_first, HINT)
-    commits = rounds(35, CHANGES["claude"], lambda n: entry("Bash", {"command": "git commit -am wip"}, f"[main {n + 0xABC000:x}] wip\n 1 file changed"))
+    commits = rounds(
+        35,
+        CHANGES["claude"],
+        lambda n: entry("Bash", {"command": "git commit -am wip"}, f"[main {n + 0xABC000:x}] wip\n 1 file changed"),
+    )
     yield trace("commit-after-each-edit", commits, HINT)
     builds = rounds(35, CHANGES["edit"], lambda n: failed("bash", {"command": "make"}, f"a.c:{n + 3}: error: x"))
     yield trace("build-error-moves", builds, HINT)
@@ -63,16 +81,30 @@ def traces() -> Iterator[Trace]:
 
     rejected = {
         "flagged": lambda n: failed("edit_file", {"path": "a.py", "old": f"nope{n}", "new": "x"}, "old text not found"),
-        "claude": lambda n: failed("Edit", {"file_path": "a.py", "old_string": f"n{n}", "new_string": "x"}, "<tool_use_error>String to replace not found in file.</tool_use_error>"),
-        "unflagged": lambda n: entry("str_replace", {"path": "a.py", "old_str": f"n{n}", "new_str": "x"}, "Error: No replacement was performed, old_str did not appear verbatim"),
+        "claude": lambda n: failed(
+            "Edit",
+            {"file_path": "a.py", "old_string": f"n{n}", "new_string": "x"},
+            "<tool_use_error>String to replace not found in file.</tool_use_error>",
+        ),
+        "unflagged": lambda n: entry(
+            "str_replace",
+            {"path": "a.py", "old_str": f"n{n}", "new_str": "x"},
+            "Error: No replacement was performed, old_str did not appear verbatim",
+        ),
         "patch": lambda n: failed("apply_patch", {"patch": f"@@ {n}"}, "hunk does not apply"),
-        "sed-fails": lambda n: failed("bash", {"command": f"sed -i 's/{n}/x/' b.py"}, "sed: can't read b.py: No such file or directory"),
+        "sed-fails": lambda n: failed(
+            "bash", {"command": f"sed -i 's/{n}/x/' b.py"}, "sed: can't read b.py: No such file or directory"
+        ),
     }
     for name, edit in rejected.items():
         yield trace(f"rejected-edit-{name}", rounds(33, edit, CHECKS["pytest"]), LOOP, within=(20, 66))
     same_edit = rounds(33, lambda n: entry("write_file", {"path": "a.py", "content": "x"}, "ok"), CHECKS["pytest"])
     yield trace("same-write-again", same_edit, LOOP, within=(10, 66))
-    toggled = rounds(33, lambda n: entry("edit_file", {"path": "a.py", "old": "xy"[n % 2], "new": "yx"[n % 2]}, "ok"), CHECKS["pytest"])
+    toggled = rounds(
+        33,
+        lambda n: entry("edit_file", {"path": "a.py", "old": "xy"[n % 2], "new": "yx"[n % 2]}, "ok"),
+        CHECKS["pytest"],
+    )
     yield trace("toggled-edit-and-test", toggled, LOOP, within=(10, 66))
     reads = rounds(33, lambda n: entry("bash", {"command": f"cat f{n}.py"}, f"f{n}"), CHECKS["pytest"])
     yield trace("reads-excuse-no-rerun", reads, LOOP, within=(10, 66))

@@ -52,7 +52,11 @@ def resets() -> Iterator[Trace]:
     yield trace("new-task-between", new_task, HINT)
     reread = [entry("Read", {"file_path": f"f{n}"}, f"t{n}") for n in range(14)]
     yield trace("reread-after-compaction", [*reread, event("compaction"), *reread], QUIET)
-    yield trace("reread-after-person", [*reread, event("user", text="again"), *reread, event("user", text="again"), *reread], QUIET)
+    yield trace(
+        "reread-after-person",
+        [*reread, event("user", text="again"), *reread, event("user", text="again"), *reread],
+        QUIET,
+    )
     twice = [*reread, event("compaction"), *reread, event("compaction"), *reread]
     yield trace("reread-after-each-compaction", twice, HINT)
     mixed = []
@@ -67,13 +71,19 @@ def texts() -> Iterator[Trace]:
     announcements = {
         "plain": lambda n: "Let me check the file now.",
         "blanks": lambda n: "Let me  check the file now." + " " * (n % 3) + "\n" * (n % 2),
-        "case": lambda n: ("Let me check the file now.", "let me check the file now", "LET ME CHECK THE FILE NOW!")[n % 3],
+        "case": lambda n: ("Let me check the file now.", "let me check the file now", "LET ME CHECK THE FILE NOW!")[
+            n % 3
+        ],
         "attempt": lambda n: f"Attempt {n + 1}: let me check the file now.",
         "counted": lambda n: f"({n + 1}) I will write the schema.",
         "german": lambda n: "Ich schreibe jetzt das Schema.",
         "chinese": lambda n: "我现在写入文件。",
         "two-lines": lambda n: "I will do it.\n\nPlease hold on.",
-        "markdown": lambda n: ("**Next step:** run the tests", "Next step: run the tests", "_Next step_: run the tests")[n % 3],
+        "markdown": lambda n: (
+            "**Next step:** run the tests",
+            "Next step: run the tests",
+            "_Next step_: run the tests",
+        )[n % 3],
     }
     for name, text in announcements.items():
         yield trace(f"text-{name}", [said(text(n)) for n in range(12)], LOOP, within=(3, 11))
@@ -88,11 +98,17 @@ def texts() -> Iterator[Trace]:
     }
     for name, text in quiet.items():
         yield trace(f"text-quiet-{name}", [said(text(n)) for n in range(15)], QUIET)
-    talk = [one for n in range(15) for one in (said("Let me continue."), entry("Read", {"file_path": f"f{n}"}, f"t{n}"))]
+    talk = [
+        one for n in range(15) for one in (said("Let me continue."), entry("Read", {"file_path": f"f{n}"}, f"t{n}"))
+    ]
     yield trace("text-before-news", talk, QUIET)
     answered = [one for n in range(15) for one in (event("user", text=f"q{n}"), said("Done."))]
     yield trace("text-answers-a-person", answered, QUIET)
-    edits = [one for n in range(15) for one in (said("Fixing the next one:"), entry("Edit", {"file_path": "a", "old_string": f"{n}"}, "ok"))]
+    edits = [
+        one
+        for n in range(15)
+        for one in (said("Fixing the next one:"), entry("Edit", {"file_path": "a", "old_string": f"{n}"}, "ok"))
+    ]
     yield trace("text-before-edits", edits, QUIET)
     twice = [said("Starting."), said("Starting."), entry("bash", {"command": "ls"}, "a")]
     yield trace("text-only-twice", twice, QUIET)
@@ -102,21 +118,56 @@ def unknown() -> Iterator[Trace]:
     def missing(tool, args):
         return failed(tool, args, f"Tool {tool} does not exist", unknown_tool=True)
 
-    names = ["web_search", "WebSearch", "search_web", "browser.search", "mcp__web__search", "google", "suche", "搜索", "search", "find", "lookup", "query"]
-    yield trace("unknown-many-names", [missing(names[n], {"q": n}) for n in range(12)], BLOCK, within=(10, 12), rule="unknown_tool")
-    yield trace("unknown-one-name", [missing("exec", {"command": "ls"})] * 12, BLOCK, within=(10, 12), rule="unknown_tool")
-    yield trace("unknown-empty-args", [missing("f" * (n + 1), {}) for n in range(12)], BLOCK, within=(10, 12), rule="unknown_tool")
+    names = [
+        "web_search",
+        "WebSearch",
+        "search_web",
+        "browser.search",
+        "mcp__web__search",
+        "google",
+        "suche",
+        "搜索",
+        "search",
+        "find",
+        "lookup",
+        "query",
+    ]
+    yield trace(
+        "unknown-many-names",
+        [missing(names[n], {"q": n}) for n in range(12)],
+        BLOCK,
+        within=(10, 12),
+        rule="unknown_tool",
+    )
+    yield trace(
+        "unknown-one-name", [missing("exec", {"command": "ls"})] * 12, BLOCK, within=(10, 12), rule="unknown_tool"
+    )
+    yield trace(
+        "unknown-empty-args",
+        [missing("f" * (n + 1), {}) for n in range(12)],
+        BLOCK,
+        within=(10, 12),
+        rule="unknown_tool",
+    )
     talk = [one for n in range(12) for one in (said(f"Trying {'abcdefghijkl'[n]}."), missing("go", {"n": n}))]
     yield trace("unknown-with-talk", talk, BLOCK, within=(19, 24), rule="unknown_tool")
     nudged = [one for n in range(12) for one in (missing("go", {"n": n}), *([event("nudge")] if n % 4 == 3 else []))]
     yield trace("unknown-with-nudges", nudged, BLOCK, within=(10, 15), rule="unknown_tool")
     restarted = [one for n in range(12) for one in (missing("go", {"n": n}), *([event("new_run")] if n == 5 else []))]
     yield trace("unknown-over-restart", restarted, BLOCK, within=(10, 14), rule="unknown_tool")
-    broken = [entry("ls", {"path": f"{n}"}, f"{n}") if n % 10 == 9 else missing(names[n % 10], {"n": n}) for n in range(40)]
+    broken = [
+        entry("ls", {"path": f"{n}"}, f"{n}") if n % 10 == 9 else missing(names[n % 10], {"n": n}) for n in range(40)
+    ]
     yield trace("unknown-broken-by-known", broken, HINT)
-    few = [missing("Bash", {"command": "ls"}), missing("shell", {"command": "ls"}), entry("bash", {"command": "ls"}, "a")]
+    few = [
+        missing("Bash", {"command": "ls"}),
+        missing("shell", {"command": "ls"}),
+        entry("bash", {"command": "ls"}, "a"),
+    ]
     yield trace("unknown-then-found", few, QUIET)
-    person = [one for n in range(18) for one in (missing("go", {"n": n}), *([event("user", text="no")] if n == 8 else []))]
+    person = [
+        one for n in range(18) for one in (missing("go", {"n": n}), *([event("user", text="no")] if n == 8 else []))
+    ]
     yield trace("unknown-reset-by-person", person, HINT)
     words = repeated(lambda n: failed("run", {"script": f"s{n}"}, f"unknown tool: lib{n} not found"), 15)
     yield trace("unknown-only-in-words", words, HINT)

@@ -40,7 +40,9 @@ MOVING: dict[str, Make] = {
 
 # At most a hint.
 SPARED: dict[str, Make] = {
-    "request-from-queue": lambda n: entry("get_next_request", {"queue": "q"}, {"request_id": uuid(n), "text": "refund"}),
+    "request-from-queue": lambda n: entry(
+        "get_next_request", {"queue": "q"}, {"request_id": uuid(n), "text": "refund"}
+    ),
     "incident-from-queue": lambda n: entry("claim_incident", {}, f"incident id: INC{n}"),
     "mail-by-server": lambda n: entry("gmail_get_next_message", {"box": "b"}, {"id": f"m{n}", "subject": "hi"}),
     "message-received": lambda n: entry("discord_receive_message", {"room": 1}, {"id": 500 + n, "text": "ok"}),
@@ -59,18 +61,28 @@ SPARED: dict[str, Make] = {
     "denied-at-other-hosts": lambda n: failed("WebFetch", {"url": f"https://h{n}.example/a"}, "403 Forbidden"),
     "hex-counter": lambda n: entry("bus_read", {"address": 4}, f"0x{n:08x}"),
     "user-hours": lambda n: entry("timesheet", {"week": 3}, f"user {n} h booked"),
-    "rows-of-log": lambda n: entry("bash", {"command": "tail -n 1 app.log"}, f"2026-05-01 10:{n:02d}:00 request {n} served"),
+    "rows-of-log": lambda n: entry(
+        "bash", {"command": "tail -n 1 app.log"}, f"2026-05-01 10:{n:02d}:00 request {n} served"
+    ),
     "frame-files": lambda n: entry("bash", {"command": "ls -t out | head -1"}, f"/tmp/out/frame_{n:06d}.png"),
 }
 
 # The same thing again and again, in a dress that a strict comparison takes for news.
 DRESSED: dict[str, Make] = {
-    "json-after-words": lambda n: entry("exec", {"command": "x"}, f'Exit code: 0\n{{"out": "a", "durationMs": {n + 9}, "startedAt": {1770000000 + n}}}'),
-    "blocks": lambda n: entry("mcp__x__run", {"a": 1}, [{"type": "text", "text": f"done (pid {4000 + n}, took {n + 1} ms)"}]),
-    "json-in-blocks": lambda n: entry("mcp__x__run", {"a": 1}, [{"type": "text", "text": f'{{"elapsed": {n}, "rows": []}}'}]),
+    "json-after-words": lambda n: entry(
+        "exec", {"command": "x"}, f'Exit code: 0\n{{"out": "a", "durationMs": {n + 9}, "startedAt": {1770000000 + n}}}'
+    ),
+    "blocks": lambda n: entry(
+        "mcp__x__run", {"a": 1}, [{"type": "text", "text": f"done (pid {4000 + n}, took {n + 1} ms)"}]
+    ),
+    "json-in-blocks": lambda n: entry(
+        "mcp__x__run", {"a": 1}, [{"type": "text", "text": f'{{"elapsed": {n}, "rows": []}}'}]
+    ),
     "timed-out-after": lambda n: failed("fetch", {"url": "http://h/a"}, f"timed out after {30000 + n} ms"),
     "stamped-run": lambda n: entry("bash", {"command": "./sync.sh"}, f"[2026-05-01 10:{n:02d}:07] nothing to do"),
-    "stamped-test": lambda n: failed("bash", {"command": "pytest -q"}, f"2026-05-01 10:{n:02d}:07,113 ERROR boom\n1 failed in {n}.31s"),
+    "stamped-test": lambda n: failed(
+        "bash", {"command": "pytest -q"}, f"2026-05-01 10:{n:02d}:07,113 ERROR boom\n1 failed in {n}.31s"
+    ),
     "apache-stamp": lambda n: failed("deploy", {"to": "a"}, f"[04/May/2026:10:{n:02d}:01 +0000] upstream down"),
     "colours": lambda n: failed("bash", {"command": "make"}, f"\x1b[{31 + n % 6}merror\x1b[0m: boom"),
     "windows-lines": lambda n: failed("bash", {"command": "make"}, "a: error\r\nb" if n % 2 else "a: error\nb"),
@@ -96,12 +108,12 @@ def traces() -> Iterator[Trace]:
     for name, make in DRESSED.items():
         yield trace(f"dressed-{name}", repeated(make, 33), BLOCK, within=(30, 32), rule=BREAKER)
 
-    turn = lambda n: entry("browser_click", {"ref": "next"}, "ok")  # noqa: E731  # one row of a table
-    look = lambda n: entry("browser_get_text", {}, f"page {n}")  # noqa: E731  # one row of a table
+    turn = lambda n: entry("browser_click", {"ref": "next"}, "ok")  # one row of a table
+    look = lambda n: entry("browser_get_text", {}, f"page {n}")  # one row of a table
     yield trace("turning-pages-and-reading", rounds(45, turn, look), HINT)
-    scroll = lambda n: entry("scroll_page", {"direction": "down"}, "scrolled")  # noqa: E731  # one row of a table
+    scroll = lambda n: entry("scroll_page", {"direction": "down"}, "scrolled")  # one row of a table
     yield trace("scrolling-and-reading", rounds(45, scroll, look), HINT)
-    stuck = lambda n: entry("browser_get_text", {}, "page 1")  # noqa: E731  # one row of a table
+    stuck = lambda n: entry("browser_get_text", {}, "page 1")  # one row of a table
     yield trace("turning-pages-that-stay", rounds(33, turn, stuck), BLOCK, within=(30, 36))
 
     lint = [entry("lint", {"path": f"f{n}"}, "clean") for n in range(36)]
@@ -110,7 +122,10 @@ def traces() -> Iterator[Trace]:
     opened = []
     for n in range(30):
         url = f"https://h.example/{n}"
-        opened += [failed("fetch", {"url": url}, "403 Forbidden"), entry("fetch", {"url": url + "/public"}, f"text {n}")]
+        opened += [
+            failed("fetch", {"url": url}, "403 Forbidden"),
+            entry("fetch", {"url": url + "/public"}, f"text {n}"),
+        ]
     yield trace("denied-now-and-then", opened, HINT)
     login = [failed("api_get", {"path": f"/{n}"}, "401 Unauthorized") for n in range(15)]
     again = [entry("api_get", {"path": f"/{n}"}, f"v{n}") for n in range(15)]
@@ -129,7 +144,14 @@ def traces() -> Iterator[Trace]:
     yield trace("frozen-ago", ago, BLOCK, within=(20, 22), rule=POLL)
     clock = repeated(lambda n: entry("get_current_timestamp", {"timezone": "UTC"}, str(1770000000 + n * 61)), 33)
     yield trace("clock-epoch", clock, LOOP)
-    clock = repeated(lambda n: entry("mcp__time__get_current_time", {"timezone": "UTC"}, {"datetime": f"2026-05-01T10:{n:02d}:00Z", "is_dst": False}), 33)
+    clock = repeated(
+        lambda n: entry(
+            "mcp__time__get_current_time",
+            {"timezone": "UTC"},
+            {"datetime": f"2026-05-01T10:{n:02d}:00Z", "is_dst": False},
+        ),
+        33,
+    )
     yield trace("clock-mcp", clock, LOOP)
     clock = repeated(lambda n: entry("bash", {"command": "date"}, f"Fri May  1 10:{n:02d}:07 UTC 2026"), 33)
     yield trace("clock-shell", clock, LOOP)
