@@ -86,6 +86,20 @@ class Nudged(Record, frozen=True, tag="nudged"):
     reason: str
 
 
+class FallbackUsed(Record, frozen=True, tag="fallback_used", rename={"failure_class": "class"}):
+    """Another model answers the rest of this turn; the next turn begins at the bound one again."""
+
+    from_model: str
+    """`PROVIDER:NAME`."""
+    to_model: str
+    failure_class: str
+    """Why the first does not answer."""
+    skipped: bool = False
+    """Whether it was not even asked, since its breaker is open."""
+    until_ms: int | None = None
+    """When it may be asked again, as far as that is a matter of the clock."""
+
+
 class RoundEnded(Record, frozen=True, tag="round_ended"):
     """A complete reply was stored; its text is accepted and final."""
 
@@ -162,6 +176,7 @@ Happening = (
     | RoundRolledBack
     | Retrying
     | Nudged
+    | FallbackUsed
     | RoundEnded
     | ToolStarted
     | ToolEnded

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
 from stoic.records import (
+    Health,
     InboxEntry,
     Json,
     Lease,
@@ -128,6 +129,18 @@ class Store(Protocol):
         """Return the `cancel` entries not yet taken of threads whose lease the owner holds."""
         ...
 
+    async def health(self) -> list[Health]:
+        """Return what is known of every route's health, by route."""
+        ...
+
+    async def claim_trial(self, trial: Health, now_ms: int) -> bool:
+        """Store a route's state with its one trial taken; False, and nothing stored, if somebody else has it."""
+        ...
+
+    async def put_health(self, health: Health) -> None:
+        """Store what a person decided of a route; what attempts say is stored with their step."""
+        ...
+
     def changes(self) -> AsyncIterator[None]:
         """Yield whenever anybody, this process or another, may have written: at most 250 ms late."""
         ...
@@ -197,8 +210,15 @@ class Connection(Record, frozen=True):
     """Holds the credential: never logged, never stored."""
     renderer: Renderer
     send: Provider
+    credential: str = ""
+    """A fingerprint of the credential: tells whether it was replaced, and nothing else."""
     simulated: bool = False
     """Whether the provider is a scripted one; said wherever the model is named."""
+
+    @property
+    def key(self) -> str:
+        """The route: what one breaker stands for."""
+        return f"{self.provider}:{self.model} {self.url} {self.credential}".rstrip()
 
 
 class Outside(Record, frozen=True):

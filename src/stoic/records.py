@@ -172,6 +172,8 @@ class Step(Record, frozen=True):
     accept_upto: int = 0
     """Visible rows up to this seq become accepted."""
     inbox_taken: list[str] = []
+    health: list[Health] = []
+    """Replaced by route."""
     release: bool = False
     """Whether the lease ends with this step."""
 

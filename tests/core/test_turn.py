@@ -59,6 +59,7 @@ def test_after_a_time_shaped_end_the_question_stays_in_the_view():
     world.message("first")
     outcome_of(world)
     world.reply = scripted(said("ok"))
+    world.now_ms += 31_000
     world.message("second")
     run(world)
     assert world.sends[-1][1] == [UserMessage(text="first"), UserMessage(text="second")]
@@ -322,7 +323,7 @@ def test_a_changed_prefix_opens_a_segment():
     world.message()
     run(world)
     world.plan = plan(tool("look", "read"))
-    world.plan = type(world.plan)(route=world.plan.route, fingerprint="other", tools=world.plan.tools)
+    world.plan = replace(world.plan, fingerprint="other")
     world.message()
     run(world)
     assert [row.segment for row in world.rows if row.kind == "reply"] == ["t.1#1", "t.1#1", "t.1#2"]

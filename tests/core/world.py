@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -10,12 +11,13 @@ from stoic.core.commands import (
     AskStatus,
     CallResult,
     Cancelled,
+    Claimed,
+    ClaimTrial,
     Command,
     Commit,
     Committed,
     Ended,
     Event,
-    Limits,
     Next,
     Replied,
     Route,
@@ -28,13 +30,14 @@ from stoic.core.commands import (
     Woke,
 )
 from stoic.core.history import EFFECTS, OPEN_STATES, History, changed_row
-from stoic.core.plan import Plan
+from stoic.core.plan import Candidate, Plan
 from stoic.core.replay import gate, messages
 from stoic.core.turn import turn
 from stoic.records import (
     CallPart,
     Draft,
     ExceptionFact,
+    Health,
     InboxEntry,
     Message,
     Operation,
@@ -89,12 +92,13 @@ def http(status: int, code: str, message: str = "", headers: dict[str, str] | No
     )
 
 
-def tool(name: str, effect: str = "write", **facts: object) -> ToolFacts:
+def tool(name: str, effect: Any = "write", **facts: Any) -> ToolFacts:
     return ToolFacts(name=name, effect=effect, check=lambda _: None, **facts)
 
 
-def plan(*tools: ToolFacts, **fields: object) -> Plan:
-    return Plan(route=ROUTE, fingerprint="f", tools={each.name: each for each in tools}, **fields)
+def plan(*tools: ToolFacts, **fields: Any) -> Plan:
+    fields.setdefault("candidates", [Candidate(route=ROUTE, key="A")])
+    return Plan(fingerprint="f", tools={each.name: each for each in tools}, **fields)
 
 
 class World:
@@ -105,6 +109,9 @@ class World:
         self.reply = reply
         self.rows: list[Row] = []
         self.operations: dict[str, Operation] = {}
+        self.health: dict[str, Health] = {}
+        self.claims = True
+        """Whether a trial that is asked for is granted."""
         self.inbox: list[InboxEntry] = []
         self.now_ms = 1_000_000
         self.sends: list[tuple[Send, list[Message]]] = []
@@ -120,7 +127,7 @@ class World:
         )
         self._positions = count(1)
 
-    def put(self, kind: str, content: object = None) -> InboxEntry:
+    def put(self, kind: Any, content: object = None) -> InboxEntry:
         position = next(self._positions)
         entry = InboxEntry(
             id=f"e{position}", thread="t", kind=kind, content=content or {}, created_at=self.now_ms, position=position
@@ -154,6 +161,8 @@ class World:
         self.rows += rows
         for operation in step.operations:
             self.operations[operation.id] = operation
+        for health in step.health:
+            self.health[health.route] = health
         taken = set(step.inbox_taken)
         assert taken <= {entry.id for entry in self.inbox}, "an entry was taken twice"
         self.inbox = [entry for entry in self.inbox if entry.id not in taken]
@@ -174,7 +183,7 @@ class Life:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.generator = turn(world.history(), world.plan, list(world.inbox), world.now_ms)
+        self.generator = turn(world.history(), world.plan, list(world.inbox), world.now_ms, dict(world.health))
         self.running: list[str] = []
         self.ending: Outcome | Parked | None = None
         self.finished = False
@@ -219,6 +228,10 @@ class Life:
                 world.slept_ms.append(command.until_ms - world.now_ms)
                 world.now_ms = max(world.now_ms, command.until_ms)
                 return Woke(now_ms=world.now_ms)
+            case ClaimTrial():
+                if world.claims:
+                    world.health[command.health.route] = command.health
+                return Claimed(granted=world.claims, now_ms=world.now_ms)
             case AskStatus():
                 return Status(answer=world.statuses.get(command.operation.id, "unknown"), now_ms=world.now_ms)
             case None:
@@ -268,7 +281,3 @@ def scripted(*reports: Report) -> Reply:
         return by_position[key]
 
     return reply
-
-
-def allowed(**limits: object) -> dict[str, object]:
-    return {"limits": Limits(**limits)} if limits else {}

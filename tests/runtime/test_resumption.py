@@ -150,19 +150,27 @@ def test_a_late_answer_to_a_turn_that_has_ended_does_not_disturb_the_next_one(tm
     play(tmp_path, [["text:One.", "stop"], ["text:Two.", "stop"]], story)
 
 
-def test_words_of_an_earlier_turn_stay_when_a_later_turn_fails_by_its_bytes(tmp_path):
+LIMITED = {"status": 429, "headers": {"retry-after": "90"}, "body": {"error": {"code": "rate_limit_exceeded"}}}
+INVALID = {"status": 400, "body": {"error": {"message": "Unsupported value", "type": "invalid_request_error"}}}
+REFUSED = ["text:No", "finish:content_filter"]
+
+
+@pytest.mark.parametrize(("ending", "stay"), [(INVALID, False), (REFUSED, True)])
+def test_words_of_an_earlier_turn_leave_with_a_later_failure_by_the_bytes_and_stay_after_a_refusal(
+    tmp_path, ending, stay
+):
     async def story(bench: Bench) -> None:
         async with bench.runtime() as runtime:
             thread = bench.thread(runtime)
-            assert outcome(await thread.run("early words")).failure_class == "auth"
-            assert outcome(await thread.run("bad words")).failure_class == "invalid_request"
+            assert outcome(await thread.run("early words")).failure_class == "rate_limit"
+            bench.clock.advance(91)
+            assert outcome(await thread.run("bad words")).outcome in {"failed", "stopped"}
             assert outcome(await thread.run("good words")).text == "Fine."
         last = bench.provider.requests[-1]
-        assert last.holds("early words")
+        assert last.holds("early words") is stay
         assert not last.holds("bad words")
 
-    invalid = {"status": 400, "body": {"error": {"message": "Unsupported value", "type": "invalid_request_error"}}}
-    play(tmp_path, ["wire:openai-401-bad-key", invalid, ["text:Fine.", "stop"]], story)
+    play(tmp_path, [LIMITED, ending, ["text:Fine.", "stop"]], story)
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stoic.ports import Loaded
-from stoic.records import InboxEntry, Lease, Operation, Owner, Step, ThreadRecord
+from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Step, ThreadRecord
 from stoic.store.owners import IsAlive
 from stoic.store.sqlite import SqliteStore
 
@@ -66,6 +66,15 @@ class BlockingSqliteStore:
 
     async def inbox(self, thread: str) -> list[InboxEntry]:
         return self._do(self._store.inbox(thread))
+
+    async def health(self) -> list[Health]:
+        return self._do(self._store.health())
+
+    async def claim_trial(self, trial: Health, now_ms: int) -> bool:
+        return self._do(self._store.claim_trial(trial, now_ms))
+
+    async def put_health(self, health: Health) -> None:
+        self._do(self._store.put_health(health))
 
     async def cancel_requests(self, owner: str) -> list[InboxEntry]:
         return self._do(self._store.cancel_requests(owner))

@@ -38,6 +38,9 @@ class FaultyStore:
         self.operations = inner.operations
         self.inbox = inner.inbox
         self.cancel_requests = inner.cancel_requests
+        self.health = inner.health
+        self.claim_trial = inner.claim_trial
+        self.put_health = inner.put_health
 
     async def register(self, owner: Owner) -> None:
         await self.inner.register(owner)

@@ -139,6 +139,9 @@ class WatchedStore:
         self.operations = inner.operations
         self.inbox = inner.inbox
         self.cancel_requests = inner.cancel_requests
+        self.health = inner.health
+        self.claim_trial = inner.claim_trial
+        self.put_health = inner.put_health
         self.changes = inner.changes
 
     async def put(self, entry: InboxEntry) -> InboxEntry:

@@ -9,7 +9,7 @@ from tests.simulation.outside import Outside, owner_of
 from stoic.errors import StaleWriterError
 from stoic.ports import Connection, Loaded, Store
 from stoic.ports import Outside as Ports
-from stoic.records import InboxEntry, Lease, Operation, Owner, Step, ThreadRecord
+from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Step, ThreadRecord
 from stoic.runtime.engine import Engine
 from stoic.testing import CountingIds
 from stoic.testing.simulation import Dice, VirtualClock
@@ -183,6 +183,15 @@ class ProcessStore:
 
     async def cancel_requests(self, owner: str) -> list[InboxEntry]:
         return await self._reach(lambda: self._inner.cancel_requests(owner))
+
+    async def health(self) -> list[Health]:
+        return await self._reach(self._inner.health)
+
+    async def claim_trial(self, trial: Health, now_ms: int) -> bool:
+        return await self._reach(lambda: self._inner.claim_trial(trial, now_ms))
+
+    async def put_health(self, health: Health) -> None:
+        await self._reach(lambda: self._inner.put_health(health))
 
     async def _touch_with_answer(self, thread: str) -> None:
         try:

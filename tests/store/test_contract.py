@@ -532,9 +532,17 @@ def test_a_humans_words_leave_the_view_only_with_the_outcome_of_their_turn(play,
         with pytest.raises(RejectedStepError, match="a human's words"):
             await log.append(views=[excluded(1)])
         with pytest.raises(RejectedStepError, match="a human's words"):
-            await log.append(log.row(2, kind="outcome", visible=False, turn=2), views=[excluded(1)])
-        await log.append(log.row(2, kind="outcome", visible=False), views=[excluded(1)])
+            await log.append(log.row(2, turn=2), views=[excluded(1)])
+        await log.append(log.row(2, kind="outcome", visible=False, turn=2), views=[excluded(1)])
         assert (await log.rows())[0].quarantine == "excluded"
+
+
+@pytest.mark.parametrize("kind", ["message", "input"])
+def test_a_humans_words_do_not_leave_the_view_with_the_outcome_of_an_earlier_turn(play, kind):
+    async def story(log):
+        await log.append(log.row(1, role="user", kind=kind, turn=2))
+        with pytest.raises(RejectedStepError, match="a human's words"):
+            await log.append(log.row(2, kind="outcome", visible=False, turn=1), views=[excluded(1)])
 
     play(story)
 

@@ -6,6 +6,7 @@ from stoic.core.loops import Effect
 from stoic.records import (
     CallPart,
     Draft,
+    Health,
     Json,
     Operation,
     OperationState,
@@ -75,6 +76,7 @@ class Commit(Record, frozen=True):
     views: list[ViewChange] = []
     accept_upto: int = 0
     inbox_taken: list[str] = []
+    health: list[Health] = []
 
 
 class PlannedCall(Record, frozen=True):
@@ -88,6 +90,12 @@ class Start(Record, frozen=True):
     """Start these calls and do not wait; answered by `Started`."""
 
     calls: list[PlannedCall]
+
+
+class ClaimTrial(Record, frozen=True):
+    """Take the one trial of a half-open route for this turn, against all who share it; answered by `Claimed`."""
+
+    health: Health
 
 
 class Next(Record, frozen=True):
@@ -107,7 +115,7 @@ class AskStatus(Record, frozen=True):
     arguments: str
 
 
-Command = Send | Commit | Start | Next | Sleep | AskStatus
+Command = Send | Commit | Start | ClaimTrial | Next | Sleep | AskStatus
 
 # ---- answers ------------------------------------------------------------------------------------
 
@@ -129,6 +137,13 @@ class Committed(Record, frozen=True):
 class Started(Record, frozen=True):
     """The calls run."""
 
+    now_ms: int
+
+
+class Claimed(Record, frozen=True):
+    """Whether the trial is this turn's."""
+
+    granted: bool
     now_ms: int
 
 
@@ -172,6 +187,6 @@ class Status(Record, frozen=True):
     now_ms: int
 
 
-Event = Replied | Committed | Started | Ended | Woke | Cancelled | Status
+Event = Replied | Committed | Started | Claimed | Ended | Woke | Cancelled | Status
 
 Ending = Outcome | Parked

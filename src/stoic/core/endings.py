@@ -7,16 +7,16 @@ from stoic.core.failures import Axis, FailureClass
 from stoic.core.history import EFFECTS, add_usage
 from stoic.core.steps import Context, Part, commit, draft, lose, never_ran, result_row
 from stoic.errors import BrokenInvariantError
-from stoic.records import Draft, Operation, Outcome, Refusal, Report, Usage, ViewChange
+from stoic.records import Draft, Health, Operation, Outcome, Refusal, Report, Usage, ViewChange
 
 _KEEPS_VIEW = frozenset({Axis.TIME, Axis.CREDENTIAL, Axis.CONFIG})
 """Failures that say nothing about the request's bytes: what was asked stays for the next turn."""
 
 
-def finish(ctx: Context, reply: Draft, usage: Usage, text: str, *, cut: bool) -> Part[Outcome]:
+def finish(ctx: Context, reply: Draft, usage: Usage, text: str, *, cut: bool, health: list[Health]) -> Part[Outcome]:
     """Store the final reply and the outcome `completed` in one step."""
     outcome = _outcome(ctx, outcome="completed", text=text, cut=cut, usage=add_usage(ctx.state.usage, usage))
-    return (yield from _end(ctx, outcome, rows=[reply], accept_upto=ctx.history.last_seq))
+    return (yield from _end(ctx, outcome, rows=[reply], accept_upto=ctx.history.last_seq, health=health))
 
 
 def give_up(
@@ -25,21 +25,31 @@ def give_up(
     *,
     outcome: str = "stopped",
     reason: str | None = None,
+    failure_class: FailureClass | None = None,
+    recovers_with: Axis | None = None,
     rows: list[Draft] | None = None,
     operations: list[Operation] | None = None,
     taken: list[str] | None = None,
 ) -> Part[Outcome]:
     """End the turn without an answer, for a reason that says nothing about the request's bytes."""
     begun = ctx.state.round - (ctx.state.failed_attempts == 0)
-    ending = _outcome(ctx, outcome=outcome, reason=reason, message=message, rounds=begun)
+    ending = _outcome(
+        ctx,
+        outcome=outcome,
+        reason=reason,
+        failure_class=failure_class,
+        recovers_with=recovers_with,
+        message=message,
+        rounds=begun,
+    )
     return (yield from _end(ctx, ending, rows=rows or [], operations=operations or [], inbox_taken=taken or []))
 
 
-def fail(ctx: Context, attempt: Draft, verdict: Verdict, report: Report) -> Part[Outcome]:
+def fail(ctx: Context, attempt: Draft, verdict: Verdict, report: Report, health: list[Health]) -> Part[Outcome]:
     """End the turn by a failure or a refusal; unaccepted rows that caused it leave the view, so the thread goes on."""
     if verdict.failure is None:
         raise BrokenInvariantError("a complete reply is no failure")
-    route, refused = ctx.plan.route, verdict.failure is FailureClass.REFUSAL
+    route, refused = ctx.candidate.route, verdict.failure is FailureClass.REFUSAL
     usage = add_usage(ctx.state.usage, report.usage)
     if refused:
         refusal = Refusal(
@@ -65,8 +75,8 @@ def fail(ctx: Context, attempt: Draft, verdict: Verdict, report: Report) -> Part
         )
     # An unknown failure that a provider answered with may be about these bytes; one that it did not answer is not.
     keeps = verdict.recovers_with in _KEEPS_VIEW or (verdict.recovers_with is Axis.NEVER and report.status is None)
-    views = [] if keeps else _withdrawn(ctx)
-    return (yield from _end(ctx, outcome, rows=[attempt], views=views))
+    views = [] if keeps else _withdrawn(ctx, refused=refused)
+    return (yield from _end(ctx, outcome, rows=[attempt], views=views, health=health))
 
 
 def close_calls(ctx: Context) -> tuple[list[Draft], list[Operation]]:
@@ -87,17 +97,18 @@ def close_calls(ctx: Context) -> tuple[list[Draft], list[Operation]]:
     return rows, operations
 
 
-def _withdrawn(ctx: Context) -> list[ViewChange]:
+def _withdrawn(ctx: Context, *, refused: bool) -> list[ViewChange]:
     """Return the changes by which the unaccepted rows leave the view; pairs stay pairs.
 
-    A person's words of an earlier turn stay: they may leave only with the outcome of their own (SPEC §8, §9).
+    After a refusal a person's words of an earlier turn stay (SPEC §8). After any other failure by the request's bytes
+    they leave too: else words that were never accepted would fail every later turn (docs/decisions/0004).
     """
     return [
         ViewChange(seq=row.seq, quarantine="placeholder", view={"text": notes.WITHHELD_RESULT, "failure": "unknown"})
         if row.kind == "result"
         else ViewChange(seq=row.seq, quarantine="excluded")
         for row in ctx.history.increment
-        if row.quarantine is None and (row.kind != "message" or row.turn == ctx.state.number)
+        if row.quarantine is None and not (refused and row.kind == "message" and row.turn != ctx.state.number)
     ]
 
 

@@ -45,6 +45,8 @@ class TurnState:
         self.story: list[str | tuple[CallState, Row]] = []
         """What the loop detector counts, in order: texts of the assistant, and results with their calls."""
         self.usage = Usage()
+        self.stand_in: tuple[str, str] | None = None
+        """Provider and model that this turn has fallen back to."""
         self.outcome: Outcome | None = None
 
     def pending(self) -> list[CallState]:
@@ -83,6 +85,7 @@ class History:
         """Visible rows not yet accepted, as they came."""
         self.grants: dict[str, str] = {}
         """Tools a person allowed for a session: tool -> session."""
+        self._refused_segment: str | None = None
         self._folds = {
             "message": self._fold_input,
             "reply": self._fold_reply,
@@ -92,6 +95,7 @@ class History:
             "question": self._fold_question,
             "answer": self._fold_answer,
             "outcome": self._fold_outcome,
+            "fallback": self._fold_fallback,
         }
 
     @property
@@ -103,6 +107,11 @@ class History:
     def next_segment(self) -> str:
         """The id of the segment that a changed prefix would open."""
         return segment_id(self.thread, self.generation, self.segment_number + 1)
+
+    @property
+    def holds_refusal(self) -> bool:
+        """Whether the current segment holds a refusal that no later reply has cleared."""
+        return self._refused_segment == self.segment
 
     @property
     def open_turn(self) -> TurnState | None:
@@ -162,6 +171,7 @@ class History:
 
     def _fold_reply(self, row: Row) -> None:
         turn = self._open()
+        self._refused_segment = None
         self.increment.clear()
         turn.failed_attempts = turn.transport_failures = 0
         turn.retry_at_ms = None
@@ -201,6 +211,12 @@ class History:
         if usage:
             turn.usage = add_usage(turn.usage, msgspec.convert(usage, Usage))
 
+    def _fold_fallback(self, row: Row) -> None:
+        turn, to = self._open(), row.content["to"]
+        turn.stand_in = (to["provider"], to["model"])
+        turn.transport_failures = 0
+        turn.retry_at_ms = None
+
     def _fold_question(self, row: Row) -> None:
         self._open().asked.update(question["operation"] for question in row.content["questions"])
 
@@ -213,5 +229,7 @@ class History:
     def _fold_outcome(self, row: Row) -> None:
         turn = self._open()
         turn.outcome = msgspec.convert(row.content, Outcome)
+        if turn.outcome.refused:
+            self._refused_segment = row.segment
         turn.calls = []
         turn.story = []

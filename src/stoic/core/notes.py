@@ -143,6 +143,19 @@ def refused(verdict: Verdict, provider: str, model: str) -> str:
     )
 
 
+def closed_route(provider: str, model: str, failure: str, waits_for: str, until_ms: int | None, now_ms: int) -> str:
+    """Say to a person that a route is not asked at the moment, and what opens it."""
+    if waits_for == "trial":
+        return (
+            f"{provider}:{model} is being tried by another turn after {failure}; nothing was sent. Try again shortly."
+        )
+    if until_ms is not None:
+        seconds = max(until_ms - now_ms, 0) / 1000
+        return f"{provider}:{model} is closed after {failure} for another {seconds:.0f} s; nothing was sent."
+    remedy = _REMEDY[Axis(waits_for)]
+    return f"{provider}:{model} is closed after {failure}; nothing was sent. {remedy} Or say `stoic health retry`."
+
+
 def rounds_used_up(limit: int) -> str:
     """Say to a person that the turn reached its limit of rounds."""
     return (

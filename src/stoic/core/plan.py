@@ -3,16 +3,27 @@
 from typing import Literal
 
 from stoic.core.commands import Limits, Route, ToolFacts
+from stoic.core.health import HealthPolicy, Signs
 from stoic.core.retry import RetryPolicy
 from stoic.records import Record
 
 Permission = Literal["allow", "ask", "deny"]
 
 
+class Candidate(Record, frozen=True):
+    """A route that may answer."""
+
+    route: Route
+    key: str
+    """What its breaker is called: provider, endpoint, credential and model."""
+    signs: Signs = Signs(credential="", config="")
+
+
 class Plan(Record, frozen=True):
     """One turn's settings; two generators with equal plans and equal histories do the same."""
 
-    route: Route
+    candidates: list[Candidate]
+    """The bound route first, then those that may stand in for it while it does not answer."""
     fingerprint: str
     """Of everything that shapes the request's prefix (`core.segment`)."""
     tools: dict[str, ToolFacts] = {}
@@ -22,6 +33,7 @@ class Plan(Record, frozen=True):
     """Names the sitting for which a person's "for this session" holds."""
     limits: Limits = Limits()
     retry: RetryPolicy = RetryPolicy()
+    health_policy: HealthPolicy = HealthPolicy()
 
 
 ASK_FOR_EFFECTS: dict[str, Permission] = {"write": "ask", "send": "ask", "exec": "ask"}

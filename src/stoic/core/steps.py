@@ -12,9 +12,9 @@ from stoic.core.failures import FailureClass
 from stoic.core.guard import Guard
 from stoic.core.history import CallState, History, TurnState
 from stoic.core.loops import Verdict
-from stoic.core.plan import Plan
+from stoic.core.plan import Candidate, Plan
 from stoic.errors import BrokenInvariantError
-from stoic.records import CallPart, Draft, Json, Operation
+from stoic.records import CallPart, Draft, Health, Json, Operation
 
 T = TypeVar("T")
 Part = Generator[Command, Event, T]
@@ -24,7 +24,7 @@ Part = Generator[Command, Event, T]
 class Context:
     """What the parts of one living generator share: the position, the plan, and what it has itself started."""
 
-    def __init__(self, history: History, plan: Plan, now_ms: int) -> None:
+    def __init__(self, history: History, plan: Plan, now_ms: int, health: dict[str, Health] | None = None) -> None:
         self.history = history
         self.plan = plan
         self.now_ms = now_ms
@@ -33,6 +33,27 @@ class Context:
         self.running: set[str] = set()
         """Operations that this generator started and that have not ended."""
         self.guard = Guard(plan.tools, history.open_turn)
+        self.health = dict(health or {})
+        """What is known of the candidates' routes, by key."""
+        self.trials: set[str] = set()
+        """Half-open routes whose one trial is this turn's."""
+
+    @property
+    def candidate(self) -> Candidate:
+        """The candidate the open turn is at: the bound one, or the one it has fallen back to."""
+        return self.plan.candidates[self._index()]
+
+    @property
+    def next_candidate(self) -> Candidate | None:
+        """The candidate after that, if there is one."""
+        following = self._index() + 1
+        return self.plan.candidates[following] if following < len(self.plan.candidates) else None
+
+    def _index(self) -> int:
+        for index, candidate in enumerate(self.plan.candidates):
+            if (candidate.route.provider, candidate.route.model) == self.state.stand_in:
+                return index
+        return 0
 
     @property
     def state(self) -> TurnState:
@@ -71,6 +92,8 @@ def commit(ctx: Context, step: Commit) -> Part[None]:
     history = ctx.history
     for operation in step.operations:
         history.fold_operation(operation)
+    for health in step.health:
+        ctx.health[health.route] = health
     if step.views:
         history.fold_views(step.views)
     for row in committed.rows:

@@ -13,12 +13,14 @@ from stoic.core.classify.verdict import Verdict
 from stoic.core.commands import Cancelled, Command, Commit, Ending, Event, Replied, Send, Sleep, Woke
 from stoic.core.endings import close_calls, fail, finish, give_up
 from stoic.core.failures import Axis, FailureClass
+from stoic.core.health import Says, says
 from stoic.core.history import History
 from stoic.core.plan import Plan
 from stoic.core.retry import retry_at_ms
+from stoic.core.routing import after_failure, after_good, choose, fallback_card
 from stoic.core.steps import Context, Part, ask_or_cancel, commit, draft, intend
 from stoic.errors import BrokenInvariantError
-from stoic.records import CallPart, Draft, InboxEntry, Outcome, Report, TextPart
+from stoic.records import CallPart, Draft, Health, InboxEntry, Outcome, Report, TextPart
 
 Turn = Generator[Command, Event, Ending | None]
 
@@ -30,7 +32,9 @@ _NUDGES = {
 """What is said before the one re-send that each of these classes gets in a turn."""
 
 
-def turn(history: History, plan: Plan, inbox: list[InboxEntry], now_ms: int) -> Turn:
+def turn(
+    history: History, plan: Plan, inbox: list[InboxEntry], now_ms: int, health: dict[str, Health] | None = None
+) -> Turn:
     """Run the open turn to its end, or open one for the first message in the inbox and run that.
 
     Args:
@@ -38,11 +42,12 @@ def turn(history: History, plan: Plan, inbox: list[InboxEntry], now_ms: int) -> 
         plan: what shapes the turn
         inbox: the entries not yet taken, in order of arrival
         now_ms: epoch milliseconds
+        health: what is known of the candidates' routes, by key
 
     Returns:
         The outcome, what the turn is parked for, or None when there is nothing to do.
     """
-    ctx = Context(history, plan, now_ms)
+    ctx = Context(history, plan, now_ms, health)
     if history.open_turn is None:
         opened = yield from _open(ctx, inbox)
         if opened is None:
@@ -111,8 +116,11 @@ def _attempt(ctx: Context) -> Part[Outcome | Cancelled | None]:
         woke = yield from ask_or_cancel(ctx, Sleep(until_ms=state.retry_at_ms), Woke)
         if isinstance(woke, Cancelled):
             return woke
+    candidate = yield from choose(ctx)
+    if isinstance(candidate, Outcome):
+        return candidate
     send = Send(
-        round=state.round, attempt=state.failed_attempts + 1, route=ctx.plan.route, upto_seq=ctx.history.last_seq
+        round=state.round, attempt=state.failed_attempts + 1, route=candidate.route, upto_seq=ctx.history.last_seq
     )
     replied = yield from ask_or_cancel(ctx, send, Replied)
     if isinstance(replied, Cancelled):
@@ -151,18 +159,19 @@ def _accept(ctx: Context, report: Report, *, cut: bool) -> Part[Outcome | None]:
     calls = [part for part in parts if isinstance(part, CallPart)]
     if not calls:
         text = "".join(part.text for part in parts if isinstance(part, TextPart))
-        return (yield from finish(ctx, reply, report.usage, text, cut=cut))
+        return (yield from finish(ctx, reply, report.usage, text, cut=cut, health=after_good(ctx)))
     ctx.guard.said("".join(part.text for part in parts if isinstance(part, TextPart)))
     rows, operations = intend(ctx, calls)
     if not rows:
         operations = mark_first(ctx, operations, calls)
-    step = Commit(rows=[reply, *rows], operations=operations, accept_upto=ctx.history.last_seq)
+    accept_upto = ctx.history.last_seq
+    step = Commit(rows=[reply, *rows], operations=operations, accept_upto=accept_upto, health=after_good(ctx))
     yield from commit(ctx, step)
     return None
 
 
 def _reply_meta(ctx: Context, report: Report, *, cut: bool) -> dict[str, object]:
-    route = ctx.plan.route
+    route = ctx.candidate.route
     meta: dict[str, object] = {"provider": route.provider, "model": route.model, "usage": report.usage}
     optional = {
         "served_model": report.served_model if report.served_model != route.model else None,
@@ -177,20 +186,29 @@ def _failed(ctx: Context, report: Report, verdict: Verdict) -> Part[Outcome | No
     """Store a failed attempt with what follows from it: a retry, one changed re-send, or the turn's end."""
     state, failure = ctx.state, verdict.failure or FailureClass.UNKNOWN
     again_ms = retry_at_ms(ctx.plan.retry, verdict, state.transport_failures + 1, ctx.now_ms)
+    after = after_failure(ctx, verdict, used_up=again_ms is None)
+    health = [] if after is None else [after]
+    if after is not None and after.state == "open":
+        again_ms = None  # a breaker that opens ends the retries
     attempt = _attempt_row(ctx, report, verdict, again_ms)
     if again_ms is not None:
-        yield from commit(ctx, Commit(rows=[attempt]))
+        yield from commit(ctx, Commit(rows=[attempt], health=health))
         return None
     if failure in _NUDGES and failure not in state.nudges:
         content = {"text": _NUDGES[failure], "reason": failure}
         nudge = draft(ctx, role="user", kind="nudge", content=content, visible=True)
-        yield from commit(ctx, Commit(rows=[attempt, nudge]))
+        yield from commit(ctx, Commit(rows=[attempt, nudge], health=health))
         return None
-    return (yield from fail(ctx, attempt, verdict, report))
+    if says(failure, verdict.recovers_with) is Says.BAD:
+        card = fallback_card(ctx, failure, after.until_ms if after else None, skipped=False)
+        if card is not None:
+            yield from commit(ctx, Commit(rows=[attempt, card], health=health))
+            return None
+    return (yield from fail(ctx, attempt, verdict, report, health))
 
 
 def _attempt_row(ctx: Context, report: Report, verdict: Verdict, again_ms: int | None) -> Draft:
-    route, usage = ctx.plan.route, report.usage
+    route, usage = ctx.candidate.route, report.usage
     content: dict[str, object] = {
         "class": verdict.name,
         "recovers_with": verdict.recovers_with or Axis.NEVER,

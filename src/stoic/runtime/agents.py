@@ -19,6 +19,7 @@ class Agent:
         self,
         model: str,
         *,
+        fallbacks: Sequence[str] = (),
         instructions: str = "",
         tools: Sequence[Tool | Callable[..., Any]] = (),
         permissions: dict[str, Permission] | None = None,
@@ -29,6 +30,8 @@ class Agent:
 
         Args:
             model: `PROVIDER:NAME`, such as `openai-chat:gpt-5`
+            fallbacks: models that may answer instead, for one turn, when this one does not answer because of an outage,
+                a credential or the configuration; never after a refusal
             instructions: the system prompt
             tools: tools, or typed functions, which then count as having the effect `write`
             permissions: by effect: `allow`, `ask` or `deny`; default: `write`, `send` and `exec` ask
@@ -42,6 +45,7 @@ class Agent:
         if max_rounds is not None and max_rounds < 1:
             raise UsageError(f"max_rounds is {max_rounds}; it must be at least 1, or None for no bound")
         self.model = model
+        self.models = [model, *fallbacks]
         self.instructions = instructions
         declared = [each if isinstance(each, Tool) else Tool(each) for each in tools]
         self.tools = {tool.name: tool for tool in declared}

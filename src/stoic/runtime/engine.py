@@ -11,13 +11,14 @@ from typing import Self
 from msgspec.structs import replace
 
 from stoic.core.commands import Ending, Route
+from stoic.core.health import HealthPolicy, Signs
 from stoic.core.history import History
-from stoic.core.plan import Plan
+from stoic.core.plan import Candidate, Plan
 from stoic.core.retry import RetryPolicy
 from stoic.core.segment import fingerprint
 from stoic.errors import StoreError
 from stoic.events import TurnStarted
-from stoic.ports import Connection, Outside
+from stoic.ports import Connection, Outside, Renderer
 from stoic.records import InboxEntry, Lease, Owner, Record
 from stoic.runtime.agents import Agent
 from stoic.runtime.execution import Execution
@@ -37,6 +38,7 @@ class Numbers(Record, frozen=True):
     """The numbers of one engine."""
 
     retry: RetryPolicy = RetryPolicy()
+    health: HealthPolicy = HealthPolicy()
     deadline_ms: int = 600_000
     """Longest duration of one send."""
 
@@ -79,7 +81,7 @@ class Engine:
         self._connect = connect
         self._numbers = numbers or Numbers()
         self._connections: dict[str, Connection] = {}
-        self._cache: OrderedDict[tuple[str, str], Live] = OrderedDict()
+        self._cache: OrderedDict[str, Live] = OrderedDict()
         self._locks: dict[str, asyncio.Lock] = {}
         self._running: dict[str, CancelSignal] = {}
         self._chores: list[asyncio.Task[None]] = []
@@ -133,15 +135,15 @@ class Engine:
             emit: gets the events
             wanted: the inbox entry whose turn the caller waits for, None: whatever comes first
         """
-        connection = self.connection(agent.model)
-        live, inbox = await self._load(lease, connection)
+        connections = [self.connection(model) for model in agent.models]
+        live, inbox = await self._load(lease, connections[0].renderer)
+        health = {each.route: each for each in await self.store.health()}
         signal = CancelSignal(known={entry.id for entry in inbox})
-        head = connection.renderer.head(connection.model, agent.instructions, agent.schemas, agent.parameters)
         runner = Runner(
             self.outside,
             live,
             lease,
-            sender=Sender(connection, head, self.clock, self._numbers.deadline_ms, emit),
+            sender=Sender(live, connections, agent, self.outside, self._numbers.deadline_ms, emit),
             execution=Execution(agent.tools, self.clock),
             emit=emit,
             cancel=signal,
@@ -152,22 +154,23 @@ class Engine:
         self._running[lease.thread] = signal
         self._start_chores()
         try:
-            ending = await runner.run(self._plan(agent, connection, session), inbox, keep_lease=keep_lease)
+            ending = await runner.run(self._plan(agent, connections, session), inbox, health, keep_lease=keep_lease)
         except BaseException:
-            self._forget(lease.thread)
+            self._cache.pop(lease.thread, None)
             raise
         finally:
             del self._running[lease.thread]
         turn = live.history.turn
         return Ran(ending=ending, entry=turn.entry if turn else None, released=runner.released)
 
-    def _plan(self, agent: Agent, connection: Connection, session: str) -> Plan:
+    def _plan(self, agent: Agent, connections: list[Connection], session: str) -> Plan:
+        bound = connections[0]
         return Plan(
-            route=Route(provider=connection.provider, api=connection.api, model=connection.model),
+            candidates=[_candidate(each) for each in connections],
             fingerprint=fingerprint(
-                provider=connection.provider,
-                api=connection.api,
-                model=connection.model,
+                provider=bound.provider,
+                api=bound.api,
+                model=bound.model,
                 mode="",
                 system=agent.instructions,
                 tools=agent.schemas,
@@ -178,33 +181,28 @@ class Engine:
             session=session,
             limits=agent.limits,
             retry=self._numbers.retry,
+            health_policy=self._numbers.health,
         )
 
-    async def _load(self, lease: Lease, connection: Connection) -> tuple[Live, list[InboxEntry]]:
+    async def _load(self, lease: Lease, renderer: Renderer) -> tuple[Live, list[InboxEntry]]:
         """Return the thread's folded state, from the cache when nobody else held its lease since, and its inbox."""
-        key = (lease.thread, connection.api)
-        live = self._cache.get(key)
+        live = self._cache.get(lease.thread)
         if live is not None and _is_current(live, lease):
             live.epoch = lease.epoch
-            self._cache.move_to_end(key)
+            self._cache.move_to_end(lease.thread)
             return live, await self.store.inbox(lease.thread)
         loaded = await self.store.load(lease.thread)
-        live = Live(lease.thread, connection.renderer)
+        live = Live(lease.thread)
         live.epoch = lease.epoch
         for row in loaded.rows:
             live.history.fold(row)
-            live.transcript.fold(row)
+        live.transcribe(loaded.rows, renderer)
         for operation in loaded.operations:
             live.history.fold_operation(operation)
-        self._forget(lease.thread)
-        self._cache[key] = live
+        self._cache[lease.thread] = live
         if len(self._cache) > CACHED_THREADS:
             self._cache.popitem(last=False)
         return live, loaded.inbox
-
-    def _forget(self, thread: str) -> None:
-        for key in [key for key in self._cache if key[0] == thread]:
-            del self._cache[key]
 
     def _start_chores(self) -> None:
         if not self._chores:
@@ -239,6 +237,14 @@ async def wait_seconds(seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await asyncio.Event().wait()
+
+
+def _candidate(connection: Connection) -> Candidate:
+    return Candidate(
+        route=Route(provider=connection.provider, api=connection.api, model=connection.model),
+        key=connection.key,
+        signs=Signs(credential=connection.credential, config=connection.url),
+    )
 
 
 def _is_current(live: Live, lease: Lease) -> bool:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from stoic.events import (
     AttemptFailed,
+    FallbackUsed,
     Happening,
     Nudged,
     PermissionAsked,
@@ -30,6 +31,8 @@ def narrate(rows: list[Row], operations: list[Operation]) -> Iterator[Happening]
                 yield from _attempt(row)
             case "nudge":
                 yield Nudged(round=row.round, reason=row.content["reason"])
+            case "fallback":
+                yield _fallback(row)
             case "result":
                 yield _tool_ended(row, by_id.get(row.content["operation"]))
             case "question":
@@ -66,6 +69,17 @@ def _attempt(row: Row) -> Iterator[Happening]:
     at_ms = content.get("retry_at_ms")
     if at_ms is not None:
         yield Retrying(round=row.round, attempt=attempt + 1, at_ms=at_ms, delay_ms=at_ms - row.created_at)
+
+
+def _fallback(row: Row) -> FallbackUsed:
+    content = row.content
+    return FallbackUsed(
+        from_model=f"{content['from']['provider']}:{content['from']['model']}",
+        to_model=f"{content['to']['provider']}:{content['to']['model']}",
+        failure_class=content["class"],
+        skipped=content["skipped"],
+        until_ms=content.get("until_ms"),
+    )
 
 
 def _tool_ended(row: Row, operation: Operation | None) -> ToolEnded:

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 from stoic.core.commands import (
     AskStatus,
     Cancelled,
+    Claimed,
+    ClaimTrial,
     Command,
     Commit,
     Committed,
@@ -27,7 +29,7 @@ from stoic.core.turn import turn
 from stoic.errors import BrokenInvariantError
 from stoic.events import RoundRolledBack, ToolStarted
 from stoic.ports import Outside
-from stoic.records import Draft, InboxEntry, Lease, Row, Step
+from stoic.records import Draft, Health, InboxEntry, Lease, Row, Step
 from stoic.runtime.execution import Execution
 from stoic.runtime.narration import narrate
 from stoic.runtime.sending import Sender
@@ -101,15 +103,18 @@ class Runner:
         self.released = False
         """Whether the lease went back with the outcome."""
 
-    async def run(self, plan: Plan, inbox: list[InboxEntry], *, keep_lease: bool) -> Ending | None:
+    async def run(
+        self, plan: Plan, inbox: list[InboxEntry], health: dict[str, Health], *, keep_lease: bool
+    ) -> Ending | None:
         """Run one turn to its outcome, until it is parked, or find nothing to do (None).
 
         Args:
             plan: what shapes the turn
             inbox: the entries not yet taken
+            health: what is known of the routes, by key
             keep_lease: do not give the lease back with the outcome: there is more to do on this thread
         """
-        generator = turn(self._live.history, plan, inbox, self._clock.now_ms())
+        generator = turn(self._live.history, plan, inbox, self._clock.now_ms(), health)
         try:
             command = next(generator)
             while True:
@@ -143,6 +148,9 @@ class Runner:
                         )
                     )
                 return Started(now_ms=self._clock.now_ms())
+            case ClaimTrial():
+                now_ms = self._clock.now_ms()
+                return Claimed(granted=await self._store.claim_trial(command.health, now_ms), now_ms=now_ms)
             case Sleep():
                 slept = await self._cancel.interruptible(self._sleep(command.until_ms))
                 return Woke(now_ms=self._clock.now_ms()) if slept else self._cancelled()
@@ -171,8 +179,7 @@ class Runner:
             raise BrokenInvariantError(
                 f"thread {history.thread}: a request up to row {command.upto_seq} of {history.last_seq}"
             )
-        body = self._live.transcript.body(self._sender.head)
-        report = await self._cancel.interruptible(self._sender.send(command, body))
+        report = await self._cancel.interruptible(self._sender.send(command))
         if report is None:
             self._emit(RoundRolledBack(round=command.round, attempt=command.attempt))
             return self._cancelled()
@@ -190,13 +197,11 @@ class Runner:
             views=command.views,
             accept_upto=command.accept_upto,
             inbox_taken=command.inbox_taken,
+            health=command.health,
             release=self.released,
         )
         await self._store.append(self._lease, step)
-        if command.views:
-            self._live.transcript.fold_views(command.views)
-        for row in rows:
-            self._live.transcript.fold(row)
+        self._live.fold(rows, command.views)
         for event in narrate(rows, command.operations):
             self._emit(event)
         return Committed(rows=rows, now_ms=now_ms)

@@ -2,24 +2,31 @@
 
 from stoic.core.commands import Send
 from stoic.events import CallAnnounced, RoundStarted, TextDelta, ThinkingDelta
-from stoic.ports import Clock, Connection, Request
+from stoic.ports import Connection, Outside, Request
 from stoic.records import Report
+from stoic.runtime.agents import Agent
 from stoic.runtime.streams import Emit
+from stoic.runtime.transcript import Live
 
 
 class Sender:
-    """Sends rounds of one turn to one connection."""
+    """Sends the rounds of one turn to the routes it may take."""
 
-    def __init__(self, connection: Connection, head: bytes, clock: Clock, deadline_ms: int, emit: Emit) -> None:
-        self._connection = connection
-        self.head = head
-        self._clock = clock
+    def __init__(
+        self, live: Live, connections: list[Connection], agent: Agent, outside: Outside, deadline_ms: int, emit: Emit
+    ) -> None:
+        self._live = live
+        self._routes = {(each.provider, each.model): each for each in connections}
+        self._agent = agent
+        self._outside = outside
         self._deadline_ms = deadline_ms
         self._emit = emit
 
-    async def send(self, command: Send, body: bytes) -> Report:
+    async def send(self, command: Send) -> Report:
         """Send once; whatever happens is in the report."""
-        connection, number, attempt, emit = self._connection, command.round, command.attempt, self._emit
+        connection = self._routes[command.route.provider, command.route.model]
+        body = await self._body(connection)
+        number, attempt, emit = command.round, command.attempt, self._emit
         emit(
             RoundStarted(
                 round=number,
@@ -45,6 +52,15 @@ class Sender:
             provider=connection.provider,
             api=connection.api,
             model=connection.model,
-            deadline_ms=self._clock.now_ms() + self._deadline_ms,
+            deadline_ms=self._outside.clock.now_ms() + self._deadline_ms,
         )
         return await connection.send.send(request, on_delta)
+
+    async def _body(self, connection: Connection) -> bytes:
+        live, renderer = self._live, connection.renderer
+        transcript = live.transcripts.get(renderer)
+        if transcript is None:
+            # The first request of this thread to this kind of route since it was loaded.
+            transcript = live.transcribe((await self._outside.store.load(live.history.thread)).rows, renderer)
+        agent = self._agent
+        return transcript.body(renderer.head(connection.model, agent.instructions, agent.schemas, agent.parameters))

@@ -104,7 +104,8 @@ class Thread:
 
     async def _drive(self, entry: InboxEntry | None, emit: Emit) -> Ending | None:
         """Run turns until the entry's own has ended, or one when there is no entry."""
-        self._engine.connection(self.agent.model)
+        for model in self.agent.models:
+            self._engine.connection(model)
         async with self._engine.lock(self.id):
             lease = await self._acquire(entry)
             released = False

@@ -7,7 +7,7 @@ from stoic.records import Row, ViewChange
 
 
 class Transcript:
-    """The view of one thread for one API; `body` begins with the bytes of the last accepted body, plus what is new."""
+    """The view of one thread for one renderer; `body` begins with the bytes of the last accepted body, plus what is new."""
 
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
@@ -47,10 +47,25 @@ class Transcript:
 
 
 class Live:
-    """A thread's folded state in this process: its position and its view, fed with the same rows."""
+    """A thread's folded state in this process: its position, and its view for each renderer that has been needed."""
 
-    def __init__(self, thread: str, renderer: Renderer) -> None:
+    def __init__(self, thread: str) -> None:
         self.history = History(thread)
-        self.transcript = Transcript(renderer)
+        self.transcripts: dict[Renderer, Transcript] = {}
         self.epoch = 0
         """The lease's epoch up to which the state is complete; 0: none yet."""
+
+    def transcribe(self, rows: list[Row], renderer: Renderer) -> Transcript:
+        """Render a thread's rows for a renderer that was not needed before."""
+        transcript = self.transcripts[renderer] = Transcript(renderer)
+        for row in rows:
+            transcript.fold(row)
+        return transcript
+
+    def fold(self, rows: list[Row], changes: list[ViewChange]) -> None:
+        """Take in what a step stored; the position is fed by the turn itself."""
+        for transcript in self.transcripts.values():
+            if changes:
+                transcript.fold_views(changes)
+            for row in rows:
+                transcript.fold(row)

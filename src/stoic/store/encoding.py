@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from stoic.errors import StoreError
-from stoic.records import InboxEntry, Json, Operation, Owner, Row, ThreadRecord
+from stoic.records import Health, InboxEntry, Json, Operation, Owner, Row, ThreadRecord
 from stoic.store.connection import Values
 
 ROW_COLUMNS = (
@@ -32,6 +32,7 @@ OWNER_COLUMNS = "id, host, boot_id, pid, started_at, heartbeat_at"
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 _decode_rows = msgspec.json.Decoder(list[Row]).decode
+_decode_health = msgspec.json.Decoder(Health).decode
 
 
 def to_json(value: Json, what: str) -> str:
@@ -123,6 +124,12 @@ def entry_from(values: Values) -> InboxEntry:
     return InboxEntry(
         id=entry_id, thread=thread, kind=kind, content=_decode(content), created_at=created_at, position=position
     )
+
+
+def health_from(values: Values) -> Health:
+    """Build a route's health from its record."""
+    (record,) = values
+    return _decode_health(record)  # pyright: ignore[reportArgumentType] - text
 
 
 def owner_from(values: Values) -> Owner:

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from stoic.errors import RejectedStepError, StoreError
 from stoic.ports import HeldLeaseError, Loaded
-from stoic.records import InboxEntry, Lease, Operation, Owner, Record, Row, Step, ThreadRecord
+from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Record, Row, Step, ThreadRecord
 from stoic.store import rules
 from stoic.store.changes import ChangeFeed, ChangeListener
 from stoic.store.encoding import to_json
@@ -49,6 +49,7 @@ class MemoryDatabase:
         self.waiting: dict[str, dict[str, InboxEntry]] = {}
         """Per thread, those not yet taken."""
         self.row_ids: set[str] = set()
+        self.health: dict[str, Health] = {}
         self.feed = ChangeFeed()
 
 
@@ -189,6 +190,24 @@ class MemoryStore:
         ]
         return _copies(sorted(found, key=lambda entry: entry.position), InboxEntry)
 
+    async def health(self) -> list[Health]:
+        """Return what is known of every route's health, by route."""
+        found = self._database().health
+        return [found[route] for route in sorted(found)]
+
+    async def claim_trial(self, trial: Health, now_ms: int) -> bool:
+        """Store a route's state with its one trial taken; False if somebody else has it."""
+        if not rules.trial_is_free(self._database().health.get(trial.route), now_ms):
+            return False
+        await self.put_health(trial)
+        return True
+
+    async def put_health(self, health: Health) -> None:
+        """Store what a person decided of a route."""
+        database = self._database()
+        database.health[health.route] = health
+        database.feed.announce()
+
     def changes(self) -> ChangeListener:
         """Yield whenever anybody may have written since this call; ends when the store is closed."""
         listener = self._database().feed.listen()
@@ -246,6 +265,8 @@ class MemoryStore:
                 rows[index] = structs.replace(row, accepted=True)
         for operation in step.operations:
             database.operations[operation.id] = operation
+        for health in step.health:
+            database.health[health.route] = health
         for entry in step.inbox_taken:
             del database.waiting[thread.record.id][entry]
 

@@ -1,7 +1,7 @@
 """What the SQLite store reads; each function sees one consistent state of the database."""
 
 from stoic.ports import Loaded
-from stoic.records import InboxEntry, Operation, ThreadRecord
+from stoic.records import Health, InboxEntry, Operation, ThreadRecord
 from stoic.store import rules
 from stoic.store.connection import Connection
 from stoic.store.encoding import (
@@ -10,6 +10,7 @@ from stoic.store.encoding import (
     ROW_OBJECT,
     THREAD_COLUMNS,
     entry_from,
+    health_from,
     operation_from,
     rows_from,
     thread_from,
@@ -54,6 +55,17 @@ def load(connection: Connection, thread_id: str, after_seq: int) -> Loaded:
     finally:
         connection.execute("COMMIT")
     return Loaded(thread=record, rows=rows_from(values), operations=open_operations, inbox=entries)
+
+
+def health(connection: Connection) -> list[Health]:
+    """Return what is known of every route, by route."""
+    return [health_from(values) for values in connection.execute("SELECT record FROM health ORDER BY route")]
+
+
+def health_of(connection: Connection, route: str) -> Health | None:
+    """Return what is known of one route."""
+    values = connection.execute("SELECT record FROM health WHERE route = ?", (route,)).fetchone()
+    return None if values is None else health_from(values)
 
 
 def inbox(connection: Connection, thread_id: str) -> list[InboxEntry]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from stoic.errors import NoSuchThreadError, RejectedStepError, StaleWriterError, StoreError
-from stoic.records import InboxEntry, Lease, Operation, Record, Row, Step, ViewChange
+from stoic.records import Health, InboxEntry, Lease, Operation, Record, Row, Step, ViewChange
 
 TOMBSTONE_KIND = "refusal_stop"
 """The row behind which nothing may be shown to a model and nothing may run (SPEC §4, §12)."""
@@ -97,6 +97,11 @@ def is_same_entry(known: InboxEntry, entry: InboxEntry) -> bool:
     return known.thread == entry.thread and known.kind == entry.kind and known.content == entry.content
 
 
+def trial_is_free(known: Health | None, now_ms: int) -> bool:
+    """Tell whether a route's one trial may be taken."""
+    return known is not None and (known.trial_until_ms is None or now_ms >= known.trial_until_ms)
+
+
 def no_such_thread(thread: str) -> NoSuchThreadError:
     """Make the error for an unknown thread."""
     return NoSuchThreadError(f"there is no thread {thread}; `stoic threads` lists those there are")
@@ -186,8 +191,8 @@ def _objection(facts: RowFacts | None, change: ViewChange, generation: int, ende
         return "the row is accepted"
     if facts.generation < generation:
         return f"the row is of generation {facts.generation}, the thread is in {generation}"
-    if facts.kind in HUMAN_KINDS and facts.turn not in ended_turns:
-        return "it holds a human's words, which leave the view only together with the outcome of their turn"
+    if facts.kind in HUMAN_KINDS and facts.turn > max(ended_turns, default=0):
+        return "it holds a human's words, which leave the view only with the outcome of their turn or of a later one"
     if facts.quarantine == "excluded" and change.quarantine != "excluded":
         return "the row has left the view for good"
     return None

@@ -13,7 +13,7 @@ import apsw
 
 from stoic.errors import StoreError
 from stoic.ports import HeldLeaseError, Loaded
-from stoic.records import InboxEntry, Lease, Operation, Owner, Step, ThreadRecord
+from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Step, ThreadRecord
 from stoic.store import reads, writes
 from stoic.store.changes import ChangeFeed, ChangeListener
 from stoic.store.connection import Connection
@@ -118,6 +118,18 @@ class SqliteStore:
     async def cancel_requests(self, owner: str) -> list[InboxEntry]:
         """Return the `cancel` entries not yet taken of threads whose lease the owner holds."""
         return await self._read(lambda connection: reads.cancel_requests(connection, owner))
+
+    async def health(self) -> list[Health]:
+        """Return what is known of every route's health, by route."""
+        return await self._read(reads.health)
+
+    async def claim_trial(self, trial: Health, now_ms: int) -> bool:
+        """Store a route's state with its one trial taken; False if somebody else has it."""
+        return await self._write(lambda connection: writes.claim_trial(connection, trial, now_ms))
+
+    async def put_health(self, health: Health) -> None:
+        """Store what a person decided of a route."""
+        await self._write(lambda connection: writes.put_health(connection, health))
 
     def changes(self) -> ChangeListener:
         """Yield whenever anybody may have written since this call; ends when the store is closed."""

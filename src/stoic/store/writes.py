@@ -3,7 +3,7 @@
 import apsw
 
 from stoic.errors import RejectedStepError
-from stoic.records import InboxEntry, Lease, Operation, Owner, Record, Step, ThreadRecord, ViewChange
+from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Record, Step, ThreadRecord, ViewChange
 from stoic.store import reads, rules
 from stoic.store.connection import Connection, Values
 from stoic.store.encoding import (
@@ -55,6 +55,12 @@ WHERE host = excluded.host AND boot_id = excluded.boot_id AND pid = excluded.pid
 """  # noqa: S608
 
 
+_PUT_HEALTH = """
+INSERT INTO health (route, state, until_ms, record) VALUES (?, ?, ?, ?)
+ON CONFLICT (route) DO UPDATE SET state = excluded.state, until_ms = excluded.until_ms, record = excluded.record
+"""
+
+
 class TakeOver(Record, frozen=True):
     """How a store judges the holder of a lease."""
 
@@ -75,6 +81,8 @@ def append(connection: Connection, lease: Lease, step: Step, rows: list[Values])
         connection.execute(_ACCEPT, (thread, state.accepted_upto, step.accept_upto))
     for operation in step.operations:
         _put_operation(connection, operation)
+    for health in step.health:
+        put_health(connection, health)
     for entry in step.inbox_taken:
         connection.execute(_TAKE, (entry, thread))
         if not connection.changes():
@@ -103,6 +111,21 @@ def acquire(
     # Taking a lease is a sign of life: else an owner that was idle for long could lose it before its next heartbeat.
     connection.execute(_RENEW, (now_ms, owner))
     return Lease(thread=thread, owner=owner, epoch=state.epoch + 1, last_seq=state.last_seq)
+
+
+def put_health(connection: Connection, health: Health) -> None:
+    """Insert or replace a route's health."""
+    record = to_json(health, f"the health of {health.route}")
+    connection.execute(_PUT_HEALTH, (health.route, health.state, health.until_ms, record))
+
+
+def claim_trial(connection: Connection, trial: Health, now_ms: int) -> bool:
+    """Store the taken trial unless another one runs."""
+    known = reads.health_of(connection, trial.route)
+    if not rules.trial_is_free(known, now_ms):
+        return False
+    put_health(connection, trial)
+    return True
 
 
 def release(connection: Connection, lease: Lease) -> None:

@@ -3,9 +3,9 @@
 import pytest
 from tests.core.loops.traces import call
 
+from stoic.core.loops.denials import denial
 from stoic.core.loops.identity import identify
 from stoic.core.loops.noises import noise_names
-from stoic.core.loops.denials import denial
 from stoic.core.loops.outcomes import outcome
 
 

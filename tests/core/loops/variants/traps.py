@@ -108,12 +108,12 @@ def traces() -> Iterator[Trace]:
     for name, make in DRESSED.items():
         yield trace(f"dressed-{name}", repeated(make, 33), BLOCK, within=(30, 32), rule=BREAKER)
 
-    turn = lambda n: entry("browser_click", {"ref": "next"}, "ok")  # noqa: E731  # one row of a table
-    look = lambda n: entry("browser_get_text", {}, f"page {n}")  # noqa: E731  # one row of a table
+    turn = lambda n: entry("browser_click", {"ref": "next"}, "ok")  # one row of a table
+    look = lambda n: entry("browser_get_text", {}, f"page {n}")  # one row of a table
     yield trace("turning-pages-and-reading", rounds(45, turn, look), HINT)
-    scroll = lambda n: entry("scroll_page", {"direction": "down"}, "scrolled")  # noqa: E731  # one row of a table
+    scroll = lambda n: entry("scroll_page", {"direction": "down"}, "scrolled")  # one row of a table
     yield trace("scrolling-and-reading", rounds(45, scroll, look), HINT)
-    stuck = lambda n: entry("browser_get_text", {}, "page 1")  # noqa: E731  # one row of a table
+    stuck = lambda n: entry("browser_get_text", {}, "page 1")  # one row of a table
     yield trace("turning-pages-that-stay", rounds(33, turn, stuck), BLOCK, within=(30, 36))
 
     lint = [entry("lint", {"path": f"f{n}"}, "clean") for n in range(36)]

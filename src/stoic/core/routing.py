@@ -1,0 +1,115 @@
+"""Where a round goes: the bound route while it is healthy, else for this turn the next candidate (SPEC §7)."""
+
+from stoic.core import notes
+from stoic.core.classify.verdict import Verdict
+from stoic.core.commands import Claimed, ClaimTrial, Commit
+from stoic.core.endings import give_up
+from stoic.core.failures import Axis, FailureClass
+from stoic.core.health import Admission, Says, admit, after_attempt, begin_trial, says
+from stoic.core.plan import Candidate
+from stoic.core.steps import Context, Part, ask, commit, draft
+from stoic.records import Draft, Health, Outcome
+
+
+def choose(ctx: Context) -> Part[Candidate | Outcome]:
+    """Return the route the round's request goes to now, or the outcome when none admits it.
+
+    A route whose breaker is open is skipped without waiting and without moving its clock; the skip is a row.
+    """
+    while True:
+        candidate = ctx.candidate
+        admission = _admission(ctx, candidate)
+        if admission.kind == "yes":
+            return candidate
+        if admission.kind == "trial" and (yield from _claim(ctx, candidate)):
+            return candidate
+        card = fallback_card(ctx, admission.failure_class or "unknown", admission.until_ms, skipped=True)
+        if card is None:
+            return (yield from _nowhere(ctx, candidate, admission))
+        yield from commit(ctx, Commit(rows=[card]))
+
+
+def fallback_card(ctx: Context, failure_class: str, until_ms: int | None, *, skipped: bool) -> Draft | None:
+    """Make the row by which this turn goes on with the next candidate; None: there is none, or it may not.
+
+    Args:
+        ctx: the turn
+        failure_class: why the present route does not answer
+        until_ms: when it may again, as far as that is a matter of the clock
+        skipped: whether it was not even asked
+    """
+    following = ctx.next_candidate
+    if following is None or ctx.history.holds_refusal:
+        return None
+    present = ctx.candidate.route
+    content: dict[str, object] = {
+        "from": {"provider": present.provider, "model": present.model},
+        "to": {"provider": following.route.provider, "model": following.route.model},
+        "class": failure_class,
+        "skipped": skipped,
+    }
+    if until_ms is not None:
+        content["until_ms"] = until_ms
+    return draft(ctx, role="system", kind="fallback", content=content)
+
+
+def after_good(ctx: Context) -> list[Health]:
+    """Return what a complete reply changes of its route's health; nothing, if it was healthy anyway."""
+    known = ctx.health.get(ctx.candidate.key)
+    ctx.trials.discard(ctx.candidate.key)
+    return [Health(route=known.route)] if known is not None and known != Health(route=known.route) else []
+
+
+def after_failure(ctx: Context, verdict: Verdict, *, used_up: bool) -> Health | None:
+    """Return the route's health after a failed attempt; None: the attempt said nothing and nothing was known."""
+    candidate = ctx.candidate
+    known = ctx.health.get(candidate.key)
+    said = says(verdict.failure, verdict.recovers_with, verdict.scope)
+    ctx.trials.discard(candidate.key)
+    if said is Says.NOTHING and known is None:
+        return None
+    return after_attempt(
+        known or Health(route=candidate.key),
+        ctx.plan.health_policy,
+        candidate.signs,
+        ctx.now_ms,
+        said=said,
+        failure=verdict.failure,
+        axis=verdict.recovers_with,
+        retry_after_ms=verdict.retry_after_ms,
+        used_up=used_up,
+    )
+
+
+def _admission(ctx: Context, candidate: Candidate) -> Admission:
+    if candidate.key in ctx.trials:
+        return Admission(kind="yes")
+    known = ctx.health.get(candidate.key)
+    return admit(known, ctx.plan.health_policy, candidate.signs, ctx.now_ms, human=True)
+
+
+def _claim(ctx: Context, candidate: Candidate) -> Part[bool]:
+    """Take the one trial of a half-open route; False: somebody else has it."""
+    trial = begin_trial(ctx.health[candidate.key], ctx.plan.health_policy, ctx.now_ms)
+    claimed = yield from ask(ctx, ClaimTrial(health=trial), Claimed)
+    if claimed.granted:
+        ctx.health[candidate.key] = trial
+        ctx.trials.add(candidate.key)
+    return claimed.granted
+
+
+def _nowhere(ctx: Context, candidate: Candidate, admission: Admission) -> Part[Outcome]:
+    route = candidate.route
+    waits_for = admission.waits_for or Axis.TIME
+    message = notes.closed_route(
+        route.provider, route.model, admission.failure_class or "unknown", waits_for, admission.until_ms, ctx.now_ms
+    )
+    return (
+        yield from give_up(
+            ctx,
+            message,
+            outcome="failed",
+            failure_class=FailureClass(admission.failure_class or "unknown"),
+            recovers_with=Axis.TIME if waits_for == "trial" else Axis(waits_for),
+        )
+    )
