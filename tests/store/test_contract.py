@@ -536,6 +536,8 @@ def test_a_humans_words_leave_the_view_only_with_the_outcome_of_their_turn(play,
         await log.append(log.row(2, kind="outcome", visible=False, turn=2), views=[excluded(1)])
         assert (await log.rows())[0].quarantine == "excluded"
 
+    play(story)
+
 
 @pytest.mark.parametrize("kind", ["message", "input"])
 def test_a_humans_words_do_not_leave_the_view_with_the_outcome_of_an_earlier_turn(play, kind):
