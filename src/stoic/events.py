@@ -100,6 +100,12 @@ class FallbackUsed(Record, frozen=True, tag="fallback_used", rename={"failure_cl
     """When it may be asked again, as far as that is a matter of the clock."""
 
 
+class Compacted(Record, frozen=True, tag="compacted"):
+    """The conversation's beginning was replaced by a summary."""
+
+    generation: int
+
+
 class RoundEnded(Record, frozen=True, tag="round_ended"):
     """A complete reply was stored; its text is accepted and final."""
 
@@ -177,6 +183,7 @@ Happening = (
     | Retrying
     | Nudged
     | FallbackUsed
+    | Compacted
     | RoundEnded
     | ToolStarted
     | ToolEnded

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
+from stoic.errors import UsageError
 from stoic.records import (
     Health,
     InboxEntry,
@@ -11,6 +12,7 @@ from stoic.records import (
     Message,
     Operation,
     Owner,
+    Price,
     Record,
     Report,
     Row,
@@ -18,6 +20,7 @@ from stoic.records import (
     ThreadRecord,
     ToolSchema,
 )
+from stoic.sampling import Sampling
 
 
 class Clock(Protocol):
@@ -82,6 +85,13 @@ class Store(Protocol):
 
     async def threads(self, *, limit: int = 100, prefix: str = "") -> list[ThreadRecord]:
         """Return threads whose id begins with the prefix, the newest first."""
+        ...
+
+    async def delete_thread(self, thread: str, now_ms: int) -> None:
+        """Delete a thread with its rows, journal and inbox, in one transaction.
+
+        Raises HeldLeaseError while a living owner holds its lease, StoreError (no such thread).
+        """
         ...
 
     async def put(self, entry: InboxEntry) -> InboxEntry:
@@ -199,6 +209,17 @@ class Renderer(Protocol):
         ...
 
 
+def no_parameters(sampling: Sampling) -> dict[str, Json]:
+    """Express neutral parameters for a connection that knows no words for any.
+
+    Raises:
+        UsageError: there are some
+    """
+    if sampling != Sampling():
+        raise UsageError("this connection takes no max_tokens, temperature or reasoning_effort; use parameters instead")
+    return {}
+
+
 class Connection(Record, frozen=True):
     """How requests of one model are rendered and where they go."""
 
@@ -214,6 +235,13 @@ class Connection(Record, frozen=True):
     """A fingerprint of the credential: tells whether it was replaced, and nothing else."""
     simulated: bool = False
     """Whether the provider is a scripted one; said wherever the model is named."""
+
+    price: Price | None = None
+    """None: no cost can be told."""
+    context_window_tokens: int | None = None
+    """How much fits into the model's context window, request and reply together; None: it is not known."""
+    express: Callable[[Sampling], dict[str, Json]] = no_parameters
+    """Says the neutral parameters in the API's own words; raises UsageError for what the model does not take."""
 
     @property
     def key(self) -> str:

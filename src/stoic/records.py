@@ -231,6 +231,16 @@ class Usage(Record, frozen=True):
     cache_write_tokens: int = 0
 
 
+class Price(Record, frozen=True):
+    """USD per million tokens; each a list of `(from this many input tokens on, USD)`, beginning with 0."""
+
+    input: list[tuple[int, float]]
+    output: list[tuple[int, float]]
+    cache_read: list[tuple[int, float]] = []
+    """Empty: cached input costs what other input does."""
+    cache_write: list[tuple[int, float]] = []
+
+
 class ExceptionFact(Record, frozen=True):
     """An exception of the transport as data."""
 

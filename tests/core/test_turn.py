@@ -5,7 +5,8 @@ from msgspec.structs import replace
 from tests.core.world import Life, World, called, cut, http, plan, report, run, said, scripted, tool
 
 from stoic.core import notes
-from stoic.core.commands import CallResult, Limits, Sleep
+from stoic.core.budget import Limits
+from stoic.core.commands import CallResult, Sleep
 from stoic.core.plan import ASK_FOR_EFFECTS, DENY_EFFECTS
 from stoic.records import AssistantMessage, CallPart, Outcome, Parked, TextPart, ToolMessage, Usage, UserMessage
 

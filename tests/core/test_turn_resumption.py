@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.core.world import Life, World, called, cut, http, plan, report, run, said, scripted, tool
 
-from stoic.core.commands import Commit, Limits, Next, PlannedCall, Send, Sleep, Start
+from stoic.core.budget import Limits
+from stoic.core.commands import Commit, Next, PlannedCall, Send, Sleep, Start
 from stoic.core.history import EFFECTS
 from stoic.core.replay import gate, messages
 from stoic.records import CallPart, Outcome, Parked, Report, TextPart, UserMessage

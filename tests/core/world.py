@@ -26,6 +26,8 @@ from stoic.core.commands import (
     Start,
     Started,
     Status,
+    Summarise,
+    Summarised,
     ToolFacts,
     Woke,
 )
@@ -110,6 +112,8 @@ class World:
         self.rows: list[Row] = []
         self.operations: dict[str, Operation] = {}
         self.health: dict[str, Health] = {}
+        self.summary: str | None = "what happened before"
+        self.summarised: list[Summarise] = []
         self.claims = True
         """Whether a trial that is asked for is granted."""
         self.inbox: list[InboxEntry] = []
@@ -228,6 +232,11 @@ class Life:
                 world.slept_ms.append(command.until_ms - world.now_ms)
                 world.now_ms = max(world.now_ms, command.until_ms)
                 return Woke(now_ms=world.now_ms)
+            case Summarise():
+                if self.cancelling is not None:
+                    return self._cancelled()
+                world.summarised.append(command)
+                return Summarised(text=world.summary, now_ms=world.now_ms)
             case ClaimTrial():
                 if world.claims:
                     world.health[command.health.route] = command.health

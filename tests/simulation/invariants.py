@@ -100,11 +100,11 @@ def check_8_no_half_call_runs(outside: Outside) -> None:
 
 
 def check_9_requests_extend_the_last_accepted_one(outside: Outside) -> None:
-    """Each request begins with the bytes of the last accepted request with the same head, but for its closing."""
-    sent, accepted = {one.id: one for one in outside.sent}, dict[tuple[str, bytes], bytes]()
+    """Each request begins with the last accepted one's bytes of its head and generation, but for its closing."""
+    sent, accepted = {one.id: one for one in outside.sent}, dict[tuple[str, int, bytes], bytes]()
     for what, request in outside.order:
         one = sent[request]
-        key = (one.thread, one.head)
+        key = (one.thread, one.generation, one.head)
         if what == "accepted":
             accepted[key] = one.body[: -len(chat.TAIL)]
         elif not one.stale:

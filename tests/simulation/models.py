@@ -6,6 +6,7 @@ from tests.core.world import called, cut, http, report, said
 from tests.simulation.outside import Outside, Sent
 from tests.simulation.processes import Process
 
+from stoic.core.notes import SUMMARY_INSTRUCTIONS
 from stoic.ports import Delta, Request
 from stoic.records import CallPart, ExceptionFact, Report, TextPart, ThinkingPart
 from stoic.testing.simulation import Dice
@@ -25,6 +26,8 @@ class SimulatedModel:
         self.failure_percent = failure_percent
 
     async def send(self, request: Request, on_delta: Delta) -> Report:
+        if SUMMARY_INSTRUCTIONS.encode() in request.body:
+            return await self._summarise()
         sent = self._receive(request)
         try:
             await self.process.touch()
@@ -35,6 +38,12 @@ class SimulatedModel:
             raise
         self.outside.tell(f"{self.process.name} gets {sent.id} {_shape(answer)}")
         return answer
+
+    async def _summarise(self) -> Report:
+        """Answer what the runtime asks for itself, now and then with nothing usable."""
+        await self.process.touch()
+        self.outside.summaries += 1
+        return http(503, "server_error") if self.dice.chance(30) else said("What happened before.")
 
     async def close(self) -> None:
         """Hold nothing open."""
@@ -48,6 +57,7 @@ class SimulatedModel:
             process=self.process.name,
             body=request.body,
             head=request.body[: request.body.index(b'{"role":"user"')],
+            generation=self.outside.generations.get(thread, 1),
             stale=holder.owner != self.process.name,
         )
         self.outside.sent.append(sent)

@@ -16,6 +16,7 @@ class Sent(Record, frozen=True):
     process: str
     body: bytes
     head: bytes
+    generation: int
     stale: bool
     """Whether the sender had lost the thread's lease by then."""
 
@@ -82,6 +83,10 @@ class Outside:
         self.put: list[InboxEntry] = []
         self.rows: dict[str, list[Row]] = {}
         """Each thread's log as it was last read."""
+        self.generations: dict[str, int] = {}
+        """Each thread's generation, as its newest row has it."""
+        self.summaries = 0
+        """Requests that the runtime made for itself."""
         self.steps = 0
 
     def tell(self, line: str) -> None:
@@ -95,6 +100,7 @@ class Outside:
         if holder.epoch != lease.epoch:
             self.stale_appends.append(f"{lease.owner} at epoch {lease.epoch}, the thread is at {holder.epoch}")
         for row in step.rows:
+            self.generations[lease.thread] = row.generation
             request = row.meta.get("request_id")
             if row.kind == "reply" and request:
                 self.order.append(("accepted", request))

@@ -50,12 +50,6 @@ class Route(Record, frozen=True):
     model: str
 
 
-class Limits(Record, frozen=True):
-    """Bounds of one turn; None: no bound of that kind."""
-
-    max_rounds: int | None = 64
-
-
 # ---- commands -----------------------------------------------------------------------------------
 
 
@@ -66,6 +60,8 @@ class Send(Record, frozen=True):
     attempt: int
     route: Route
     upto_seq: int
+    deadline_ms: int | None = None
+    """When the turn's own time is over; None: only the transport's bounds hold."""
 
 
 class Commit(Record, frozen=True):
@@ -98,6 +94,13 @@ class ClaimTrial(Record, frozen=True):
     health: Health
 
 
+class Summarise(Record, frozen=True):
+    """Have everything up to `upto_seq` except the kept rows summed up; answered by `Summarised` or `Cancelled`."""
+
+    upto_seq: int
+    kept: list[int]
+
+
 class Next(Record, frozen=True):
     """Wait for whatever comes first; answered by `Ended` or `Cancelled`."""
 
@@ -115,7 +118,7 @@ class AskStatus(Record, frozen=True):
     arguments: str
 
 
-Command = Send | Commit | Start | ClaimTrial | Next | Sleep | AskStatus
+Command = Send | Commit | Start | ClaimTrial | Summarise | Next | Sleep | AskStatus
 
 # ---- answers ------------------------------------------------------------------------------------
 
@@ -147,6 +150,13 @@ class Claimed(Record, frozen=True):
     now_ms: int
 
 
+class Summarised(Record, frozen=True):
+    """The summary; None: there is none that could be used."""
+
+    text: str | None
+    now_ms: int
+
+
 class CallResult(Record, frozen=True):
     """How one call ended."""
 
@@ -174,10 +184,12 @@ class Woke(Record, frozen=True):
 
 
 class Cancelled(Record, frozen=True):
-    """Somebody stopped the turn; the inbox entries that said so are taken by the next commit."""
+    """The turn is to stop; the inbox entries that said so are taken by the next commit."""
 
     now_ms: int
     entries: list[str] = []
+    out_of_time: bool = False
+    """Nobody stopped it, but its own time is over."""
 
 
 class Status(Record, frozen=True):
@@ -187,6 +199,6 @@ class Status(Record, frozen=True):
     now_ms: int
 
 
-Event = Replied | Committed | Started | Claimed | Ended | Woke | Cancelled | Status
+Event = Replied | Committed | Started | Claimed | Summarised | Ended | Woke | Cancelled | Status
 
 Ending = Outcome | Parked

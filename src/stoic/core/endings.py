@@ -1,6 +1,7 @@
 """How a turn ends: the one step that stores its outcome together with everything the ending changes (SPEC §6)."""
 
 from stoic.core import notes
+from stoic.core.budget import cost_usd
 from stoic.core.classify.verdict import Verdict
 from stoic.core.commands import Commit
 from stoic.core.failures import Axis, FailureClass
@@ -29,6 +30,7 @@ def give_up(
     recovers_with: Axis | None = None,
     rows: list[Draft] | None = None,
     operations: list[Operation] | None = None,
+    views: list[ViewChange] | None = None,
     taken: list[str] | None = None,
 ) -> Part[Outcome]:
     """End the turn without an answer, for a reason that says nothing about the request's bytes."""
@@ -42,7 +44,8 @@ def give_up(
         message=message,
         rounds=begun,
     )
-    return (yield from _end(ctx, ending, rows=rows or [], operations=operations or [], inbox_taken=taken or []))
+    step = {"operations": operations or [], "views": views or [], "inbox_taken": taken or []}
+    return (yield from _end(ctx, ending, rows=rows or [], **step))
 
 
 def fail(ctx: Context, attempt: Draft, verdict: Verdict, report: Report, health: list[Health]) -> Part[Outcome]:
@@ -75,7 +78,7 @@ def fail(ctx: Context, attempt: Draft, verdict: Verdict, report: Report, health:
         )
     # An unknown failure that a provider answered with may be about these bytes; one that it did not answer is not.
     keeps = verdict.recovers_with in _KEEPS_VIEW or (verdict.recovers_with is Axis.NEVER and report.status is None)
-    views = [] if keeps else _withdrawn(ctx, refused=refused)
+    views = [] if keeps else withdrawn(ctx, refused=refused)
     return (yield from _end(ctx, outcome, rows=[attempt], views=views, health=health))
 
 
@@ -97,7 +100,7 @@ def close_calls(ctx: Context) -> tuple[list[Draft], list[Operation]]:
     return rows, operations
 
 
-def _withdrawn(ctx: Context, *, refused: bool) -> list[ViewChange]:
+def withdrawn(ctx: Context, *, refused: bool) -> list[ViewChange]:
     """Return the changes by which the unaccepted rows leave the view; pairs stay pairs.
 
     After a refusal a person's words of an earlier turn stay (SPEC §8). After any other failure by the request's bytes
@@ -122,8 +125,24 @@ def _outcome(
         thread=ctx.history.thread,
         turn=state.number,
         usage=usage or state.usage,
+        cost_usd=_cost(ctx, usage),
         **{"rounds": state.round, **rest},  # pyright: ignore[reportArgumentType] - the fields of Outcome
     )
+
+
+def _cost(ctx: Context, usage: Usage | None) -> float | None:
+    """Return what the turn cost; `usage` is the whole turn's when it holds a reply that is not folded yet."""
+    state = ctx.state
+    if usage is None or state.cost_usd is None:
+        return state.cost_usd
+    new = Usage(
+        input_tokens=usage.input_tokens - state.usage.input_tokens,
+        output_tokens=usage.output_tokens - state.usage.output_tokens,
+        cache_read_tokens=usage.cache_read_tokens - state.usage.cache_read_tokens,
+        cache_write_tokens=usage.cache_write_tokens - state.usage.cache_write_tokens,
+    )
+    added = cost_usd(ctx.candidate.price, new)
+    return None if added is None else state.cost_usd + added
 
 
 def _end(ctx: Context, outcome: Outcome, *, rows: list[Draft], **step: object) -> Part[Outcome]:

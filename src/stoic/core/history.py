@@ -1,10 +1,12 @@
 """A thread's position, folded from its rows and open operations and from nothing else (SPEC §4)."""
 
+from typing import Literal
+
 import msgspec
 from msgspec import structs
 
 from stoic.core.segment import segment_id
-from stoic.records import CallPart, Operation, Outcome, Row, Usage, ViewChange
+from stoic.records import CallPart, Json, Operation, Outcome, Row, Usage, ViewChange
 
 EFFECTS = frozenset({"write", "send", "exec"})
 """Effects that change the world; `read`, `poll` and `wait` do not."""
@@ -27,8 +29,10 @@ class CallState:
 class TurnState:
     """The newest turn: open while `outcome` is None."""
 
-    def __init__(self, number: int, entry: str | None) -> None:
+    def __init__(self, number: int, entry: str | None, started_ms: int = 0) -> None:
         self.number = number
+        self.started_ms = started_ms
+        """When its input was stored."""
         self.entry = entry
         """The inbox entry that opened it."""
         self.round = 1
@@ -45,6 +49,11 @@ class TurnState:
         self.story: list[str | tuple[CallState, Row]] = []
         """What the loop detector counts, in order: texts of the assistant, and results with their calls."""
         self.usage = Usage()
+        self.cost_usd: float | None = 0.0
+        """None once anything was used whose price is not known."""
+        self.shown: list[Row] = []
+        """The turn's visible rows."""
+        self.compaction: Literal["no", "wanted", "done"] = "no"
         self.stand_in: tuple[str, str] | None = None
         """Provider and model that this turn has fallen back to."""
         self.outcome: Outcome | None = None
@@ -86,6 +95,10 @@ class History:
         self.grants: dict[str, str] = {}
         """Tools a person allowed for a session: tool -> session."""
         self._refused_segment: str | None = None
+        self.binding: str | None = None
+        """`PROVIDER:NAME` that a person switched to; None: the agent's own model."""
+        self.past: int = 0
+        """Visible rows of this generation before the newest turn."""
         self._folds = {
             "message": self._fold_input,
             "reply": self._fold_reply,
@@ -96,6 +109,8 @@ class History:
             "answer": self._fold_answer,
             "outcome": self._fold_outcome,
             "fallback": self._fold_fallback,
+            "switch": self._fold_switch,
+            "compaction": self._fold_compaction,
         }
 
     @property
@@ -121,11 +136,14 @@ class History:
     def fold(self, row: Row) -> None:
         """Take in the next row; kinds this version does not know change nothing."""
         self.last_seq = row.seq
-        if row.visible and row.quarantine != "excluded" and not row.accepted:
-            self.increment.append(row)
         fold = self._folds.get(row.kind)
         if fold:
             fold(row)
+        if row.visible and row.quarantine != "excluded":
+            if not row.accepted:
+                self.increment.append(row)
+            if self.turn is not None:
+                self.turn.shown.append(row)
 
     def fold_operation(self, operation: Operation) -> None:
         """Take in an operation's newest state."""
@@ -167,7 +185,8 @@ class History:
             self.fingerprint = fingerprint
             self.segment_number += 1
         if self.turn is None or self.turn.number != row.turn:
-            self.turn = TurnState(row.turn, row.meta.get("entry"))
+            self.past += len(self.turn.shown) if self.turn else 0
+            self.turn = TurnState(row.turn, row.meta.get("entry"), row.created_at)
 
     def _fold_reply(self, row: Row) -> None:
         turn = self._open()
@@ -186,9 +205,7 @@ class History:
             elif kind == "text":
                 turn.texts.append(part["text"])
                 turn.story.append(part["text"])
-        usage = row.meta.get("usage")
-        if usage:
-            turn.usage = add_usage(turn.usage, msgspec.convert(usage, Usage))
+        self._add_usage(turn, row.meta)
         turn.round = row.round + 1 if turn.calls else row.round
 
     def _fold_result(self, row: Row) -> None:
@@ -207,13 +224,31 @@ class History:
         turn.failed_attempts += 1
         turn.transport_failures += content["recovers_with"] == "time"
         turn.retry_at_ms = content.get("retry_at_ms")
-        usage = content.get("usage")
-        if usage:
-            turn.usage = add_usage(turn.usage, msgspec.convert(usage, Usage))
+        self._add_usage(turn, content)
+        if content["recovers_with"] == "compaction" and turn.compaction == "no":
+            turn.compaction = "wanted"
 
     def _fold_fallback(self, row: Row) -> None:
         turn, to = self._open(), row.content["to"]
         turn.stand_in = (to["provider"], to["model"])
+        turn.transport_failures = 0
+        turn.retry_at_ms = None
+
+    def _add_usage(self, turn: TurnState, said: dict[str, Json]) -> None:
+        usage, cost_usd = said.get("usage"), said.get("cost_usd")
+        if usage:
+            turn.usage = add_usage(turn.usage, msgspec.convert(usage, Usage))
+            turn.cost_usd = None if turn.cost_usd is None or cost_usd is None else turn.cost_usd + cost_usd
+
+    def _fold_switch(self, row: Row) -> None:
+        self.binding = row.content["model"]
+
+    def _fold_compaction(self, row: Row) -> None:
+        turn = self._open()
+        self.generation, self.segment_number, self.past = row.generation, 1, 0
+        self.increment.clear()
+        turn.shown = []
+        turn.compaction = "done"
         turn.transport_failures = 0
         turn.retry_at_ms = None
 

@@ -70,6 +70,18 @@ def effect_unknown(operation: Operation, why: str) -> str:
     )
 
 
+CONTEXT_FULL = "The conversation is larger than the model's context window."
+NOTHING_TO_COMPACT = (
+    "There is nothing before this turn to sum up: the newest input alone is too large, and left the view."
+)
+NO_SUMMARY = (
+    "Summing up its beginning brought nothing usable, so the history is unchanged; the newest input left the view."
+)
+SUMMARY_INSTRUCTIONS = (
+    "You compress the record of an agent's work so that the agent can go on from it. Write in the record's language, at "
+    "most 600 words: the task and every constraint a person stated, what was done and found (names, paths, numbers), what is "
+    "open, and what is unknown. Say of anything uncertain that it is uncertain. Write only the summary."
+)
 TURN_CANCELLED = "The turn was cancelled."
 CUT_SHORT = "The process ended while this call ran."
 CANCELLED_RUNNING = "The turn was cancelled while this call ran."
@@ -143,6 +155,16 @@ def refused(verdict: Verdict, provider: str, model: str) -> str:
     )
 
 
+def summary(text: str) -> str:
+    """Wrap a summary as what a model reads of the earlier conversation."""
+    return f"[runtime] The earlier part of this conversation was summed up, since it no longer fitted:\n\n{text}"
+
+
+def limit_reached(what: str) -> str:
+    """Say to a person that the turn reached one of its limits."""
+    return f"Stopped {what}. Send another message to go on, or raise the limit."
+
+
 def closed_route(provider: str, model: str, failure: str, waits_for: str, until_ms: int | None, now_ms: int) -> str:
     """Say to a person that a route is not asked at the moment, and what opens it."""
     if waits_for == "trial":
@@ -154,10 +176,3 @@ def closed_route(provider: str, model: str, failure: str, waits_for: str, until_
         return f"{provider}:{model} is closed after {failure} for another {seconds:.0f} s; nothing was sent."
     remedy = _REMEDY[Axis(waits_for)]
     return f"{provider}:{model} is closed after {failure}; nothing was sent. {remedy} Or say `stoic health retry`."
-
-
-def rounds_used_up(limit: int) -> str:
-    """Say to a person that the turn reached its limit of rounds."""
-    return (
-        f"Stopped after {limit} rounds, the limit of this turn. Send another message to go on, or raise --max-rounds."
-    )

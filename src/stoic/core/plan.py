@@ -2,10 +2,11 @@
 
 from typing import Literal
 
-from stoic.core.commands import Limits, Route, ToolFacts
+from stoic.core.budget import Limits
+from stoic.core.commands import Route, ToolFacts
 from stoic.core.health import HealthPolicy, Signs
 from stoic.core.retry import RetryPolicy
-from stoic.records import Record
+from stoic.records import Price, Record
 
 Permission = Literal["allow", "ask", "deny"]
 
@@ -17,6 +18,8 @@ class Candidate(Record, frozen=True):
     key: str
     """What its breaker is called: provider, endpoint, credential and model."""
     signs: Signs = Signs(credential="", config="")
+    price: Price | None = None
+    """None: no cost can be told."""
 
 
 class Plan(Record, frozen=True):

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from stoic.core.notes import NO_OUTPUT, NO_RESULT
+from stoic.core.rows import kind_of, turn_of
 from stoic.errors import BrokenInvariantError
 from stoic.records import (
     AssistantMessage,
@@ -62,24 +63,28 @@ def _result(call: CallView, row: Row | None) -> ToolMessage:
 
 
 def messages(rows: list[Row]) -> list[Message]:
-    """Return the view of rows that begin at the log's start or right after an accepted reply's row.
+    """Return the view of rows that begin at the log's start or with an accepted reply's row.
+
+    Only rows of the newest generation among them are in it.
 
     Results stand in the order of their calls, whatever order they came in; a call that has no result among the rows
     gets a fixed one, so any prefix of a log is a valid conversation.
     """
     view: list[Message] = []
     calls: _OpenCalls | None = None
+    newest = rows[-1].generation if rows else 0
     for row in rows:
-        if not row.visible or row.quarantine == "excluded":
+        if not row.visible or row.quarantine == "excluded" or row.generation != newest:
             continue
-        if row.kind == "result":
+        kind = kind_of(row)
+        if kind == "result":
             if calls and row.content["call"] < len(calls.calls):
                 calls.results[row.content["call"]] = row
             continue
         if calls:
             view += calls.messages()
             calls = None
-        if row.kind == "reply":
+        if kind == "reply":
             message = _reply(row)
             view.append(message)
             calls = _OpenCalls(message.calls) if message.calls else None
@@ -97,7 +102,7 @@ def _images(view: Json) -> list[ImagePart]:
 
 
 def _reply(row: Row) -> AssistantMessage:
-    prefix = f"{row.thread}.{row.turn}.{row.round}."
+    prefix = f"{row.thread}.{turn_of(row)}.{row.round}."
     provider, model = row.meta.get("provider"), row.meta.get("model")
     pieces: list[Piece] = []
     calls: list[CallView] = []

@@ -6,11 +6,15 @@ the one that died. Only the calls that this very generator has started are its o
 
 from collections.abc import Generator
 
+from msgspec.structs import replace
+
 from stoic.core import notes
+from stoic.core.budget import cost_usd, deadline_ms, used_up
 from stoic.core.calls import mark_first, settle_calls
 from stoic.core.classify import classify
 from stoic.core.classify.verdict import Verdict
 from stoic.core.commands import Cancelled, Command, Commit, Ending, Event, Replied, Send, Sleep, Woke
+from stoic.core.compaction import compact
 from stoic.core.endings import close_calls, fail, finish, give_up
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.health import Says, says
@@ -60,7 +64,7 @@ def turn(
     while history.open_turn is not None:
         ended = yield from _advance(ctx)
         if isinstance(ended, Cancelled):
-            return (yield from _cancel(ctx, ended.entries))
+            return (yield from _cancel(ctx, ended.entries, out_of_time=ended.out_of_time))
         if ended is not None:
             return ended
     raise BrokenInvariantError(f"thread {history.thread}: the turn ended without saying so")
@@ -83,8 +87,14 @@ def _open(ctx: Context, inbox: list[InboxEntry]) -> Part[InboxEntry | None]:
         visible=True,
         meta={"entry": entry.id} | ({"fingerprint": fingerprint} if changed else {}),
     )
-    stale = [other.id for other in inbox if other.kind in {"cancel", "answer"} and other.position < entry.position]
-    yield from commit(ctx, Commit(rows=[row], inbox_taken=[entry.id, *stale]))
+    before = [other for other in inbox if other.position < entry.position]
+    stale = [other.id for other in before if other.kind in {"cancel", "answer"}]
+    switches = [other for other in before if other.kind == "switch"]
+    rows = [
+        replace(row, role="system", kind="switch", content=each.content, visible=False, meta={}) for each in switches
+    ]
+    taken = [entry.id, *stale, *(each.id for each in switches)]
+    yield from commit(ctx, Commit(rows=[row, *rows], inbox_taken=taken))
     return entry
 
 
@@ -97,15 +107,17 @@ def _take_answers(ctx: Context, inbox: list[InboxEntry]) -> Part[None]:
 
 def _advance(ctx: Context) -> Part[Ending | Cancelled | None]:
     """Go one step on from where the rows say the turn stands; None: there is more."""
-    limit = ctx.plan.limits.max_rounds
     stuck = ctx.guard.stop
     if stuck is not None:
         rows, operations = close_calls(ctx)
         return (yield from give_up(ctx, notes.stuck(stuck), reason="stuck_loop", rows=rows, operations=operations))
     if ctx.state.pending():
         return (yield from settle_calls(ctx))
-    if limit is not None and ctx.state.round > limit:
-        return (yield from give_up(ctx, notes.rounds_used_up(limit), reason="budget"))
+    limit = used_up(ctx.plan.limits, ctx.state, ctx.now_ms)
+    if limit is not None:
+        return (yield from give_up(ctx, notes.limit_reached(limit), reason="budget"))
+    if ctx.state.compaction == "wanted":
+        return (yield from compact(ctx))
     return (yield from _attempt(ctx))
 
 
@@ -120,7 +132,11 @@ def _attempt(ctx: Context) -> Part[Outcome | Cancelled | None]:
     if isinstance(candidate, Outcome):
         return candidate
     send = Send(
-        round=state.round, attempt=state.failed_attempts + 1, route=candidate.route, upto_seq=ctx.history.last_seq
+        round=state.round,
+        attempt=state.failed_attempts + 1,
+        route=candidate.route,
+        upto_seq=ctx.history.last_seq,
+        deadline_ms=deadline_ms(ctx.plan.limits, state),
     )
     replied = yield from ask_or_cancel(ctx, send, Replied)
     if isinstance(replied, Cancelled):
@@ -178,6 +194,7 @@ def _reply_meta(ctx: Context, report: Report, *, cut: bool) -> dict[str, object]
         "request_id": report.request_id,
         "cut": cut or None,
         "end_unconfirmed": report.end_unconfirmed or None,
+        "cost_usd": cost_usd(ctx.candidate.price, report.usage),
     }
     return meta | {key: value for key, value in optional.items() if value is not None}
 
@@ -198,6 +215,9 @@ def _failed(ctx: Context, report: Report, verdict: Verdict) -> Part[Outcome | No
         content = {"text": _NUDGES[failure], "reason": failure}
         nudge = draft(ctx, role="user", kind="nudge", content=content, visible=True)
         yield from commit(ctx, Commit(rows=[attempt, nudge], health=health))
+        return None
+    if verdict.recovers_with is Axis.COMPACTION and state.compaction == "no":
+        yield from commit(ctx, Commit(rows=[attempt], health=health))
         return None
     if says(failure, verdict.recovers_with) is Says.BAD:
         card = fallback_card(ctx, failure, after.until_ms if after else None, skipped=False)
@@ -221,21 +241,28 @@ def _attempt_row(ctx: Context, report: Report, verdict: Verdict, again_ms: int |
         "status": report.status,
         "request_id": verdict.request_id or report.request_id,
         "retry_at_ms": again_ms,
+        "delay_ms": None if again_ms is None else again_ms - ctx.now_ms,
         "retry_after_ms": verdict.retry_after_ms,
         "category": verdict.category,
         "where": verdict.where,
         "scope": verdict.scope,
         "usage": usage if usage.input_tokens or usage.output_tokens else None,
+        "cost_usd": cost_usd(ctx.candidate.price, usage) if usage.input_tokens or usage.output_tokens else None,
     }
     content |= {key: value for key, value in optional.items() if value is not None}
     return draft(ctx, role="system", kind="attempt", content=content)
 
 
-def _cancel(ctx: Context, entries: list[str]) -> Part[Outcome]:
-    """End the turn as cancelled; every open call gets its result in the same step."""
+def _cancel(ctx: Context, entries: list[str], *, out_of_time: bool = False) -> Part[Outcome]:
+    """End the turn that somebody stopped or whose time is over; every open call gets its result in the same step."""
     rows, operations = close_calls(ctx)
+    if out_of_time:
+        limit = used_up(ctx.plan.limits, ctx.state, ctx.now_ms) or "since its time is over"
+        message, outcome, reason = notes.limit_reached(limit), "stopped", "budget"
+    else:
+        message, outcome, reason = notes.TURN_CANCELLED, "cancelled", None
     return (
         yield from give_up(
-            ctx, notes.TURN_CANCELLED, outcome="cancelled", rows=rows, operations=operations, taken=entries
+            ctx, message, outcome=outcome, reason=reason, rows=rows, operations=operations, taken=entries
         )
     )

@@ -1,15 +1,19 @@
 """An agent: a model, its instructions, its tools and what it may do; the same for all threads that use it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from stoic.core.commands import Limits
+from stoic.core.budget import Limits
 from stoic.core.plan import ASK_FOR_EFFECTS, Permission
 from stoic.errors import UsageError
-from stoic.records import Json
+from stoic.ports import Connection
+from stoic.records import Json, Message
+from stoic.sampling import Sampling, check_sampling
 from stoic.tools.declaration import Tool
 
 DEFAULT_MAX_ROUNDS = 64
+Summariser = Callable[[list[Message]], Awaitable[str | None]]
+"""Sums up messages; None or nothing: it could not."""
 
 
 class Agent:
@@ -24,6 +28,13 @@ class Agent:
         tools: Sequence[Tool | Callable[..., Any]] = (),
         permissions: dict[str, Permission] | None = None,
         max_rounds: int | None = DEFAULT_MAX_ROUNDS,
+        max_tokens_per_turn: int | None = None,
+        max_cost_usd: float | None = None,
+        max_seconds: float | None = None,
+        summariser: Summariser | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        reasoning_effort: str | None = None,
         parameters: dict[str, Json] | None = None,
     ) -> None:
         """Describe an agent.
@@ -36,10 +47,17 @@ class Agent:
             tools: tools, or typed functions, which then count as having the effect `write`
             permissions: by effect: `allow`, `ask` or `deny`; default: `write`, `send` and `exec` ask
             max_rounds: rounds of one turn, None for no bound; default 64
-            parameters: further request parameters of the provider's API, such as `temperature`
+            max_tokens_per_turn: input and output tokens of one turn together; default no bound
+            max_cost_usd: what one turn may cost; default no bound
+            max_seconds: wall time of one turn, waits included; default no bound
+            summariser: sums up the beginning of a conversation that no longer fits; default the model itself
+            max_tokens: longest reply; default the settings', else the provider's
+            temperature: from 0 to 2; default likewise
+            reasoning_effort: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; default likewise
+            parameters: further request parameters of the provider's API, such as `top_p`; they win over the three before
 
         Raises:
-            UsageError: two tools have one name, or max_rounds is below 1
+            UsageError: two tools have one name, a bound is not above 0, or a request parameter can be no model's
             ToolDeclarationError: a function cannot be a tool
         """
         if max_rounds is not None and max_rounds < 1:
@@ -56,5 +74,33 @@ class Agent:
         self.schemas = [tool.schema for tool in declared]
         self.facts = {tool.name: tool.facts for tool in declared}
         self.permissions = dict(ASK_FOR_EFFECTS) if permissions is None else dict(permissions)
-        self.limits = Limits(max_rounds=max_rounds)
+        bounds = {"max_tokens_per_turn": max_tokens_per_turn, "max_cost_usd": max_cost_usd, "max_seconds": max_seconds}
+        for name, bound in bounds.items():
+            if bound is not None and bound <= 0:
+                raise UsageError(f"{name} is {bound}; it must be above 0, or None for no bound")
+        self.limits = Limits(
+            max_rounds=max_rounds, max_tokens=max_tokens_per_turn, max_cost_usd=max_cost_usd, max_seconds=max_seconds
+        )
+        self.summariser = summariser
+        self.sampling = check_sampling(
+            Sampling(max_tokens=max_tokens, temperature=temperature, reasoning_effort=reasoning_effort)
+        )
         self.parameters = dict(parameters or {})
+
+    def parameters_for(self, connection: Connection) -> dict[str, Json]:
+        """Return the request parameters in the words of a connection's API.
+
+        Raises:
+            UsageError: its model does not take one of them
+        """
+        return _merged(connection.express(self.sampling), self.parameters)
+
+
+def _merged(expressed: dict[str, Json], given: dict[str, Json]) -> dict[str, Json]:
+    """Return both, the given ones winning; objects such as `generationConfig` are merged one level deep."""
+    found = expressed | given
+    for name in expressed.keys() & given.keys():
+        ours, theirs = expressed[name], given[name]
+        if isinstance(ours, dict) and isinstance(theirs, dict):
+            found[name] = {**ours, **theirs}
+    return found

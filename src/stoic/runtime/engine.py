@@ -11,14 +11,14 @@ from typing import Self
 from msgspec.structs import replace
 
 from stoic.core.commands import Ending, Route
-from stoic.core.health import HealthPolicy, Signs
+from stoic.core.health import HealthPolicy, Signs, retry_now
 from stoic.core.history import History
 from stoic.core.plan import Candidate, Plan
 from stoic.core.retry import RetryPolicy
 from stoic.core.segment import fingerprint
 from stoic.errors import StoreError
 from stoic.events import TurnStarted
-from stoic.ports import Connection, Outside, Renderer
+from stoic.ports import Connection, Outside
 from stoic.records import InboxEntry, Lease, Owner, Record
 from stoic.runtime.agents import Agent
 from stoic.runtime.execution import Execution
@@ -135,8 +135,10 @@ class Engine:
             emit: gets the events
             wanted: the inbox entry whose turn the caller waits for, None: whatever comes first
         """
-        connections = [self.connection(model) for model in agent.models]
-        live, inbox = await self._load(lease, connections[0].renderer)
+        live, inbox = await self._load(lease)
+        models = _models(agent, live.history, inbox)
+        connections = [self.connection(model) for model in models]
+        await self._reopen_chosen(connections, inbox)
         health = {each.route: each for each in await self.store.health()}
         signal = CancelSignal(known={entry.id for entry in inbox})
         runner = Runner(
@@ -174,7 +176,7 @@ class Engine:
                 mode="",
                 system=agent.instructions,
                 tools=agent.schemas,
-                parameters=agent.parameters,
+                parameters=agent.parameters_for(bound),
             ),
             tools=agent.facts,
             permissions=agent.permissions,
@@ -184,7 +186,14 @@ class Engine:
             health_policy=self._numbers.health,
         )
 
-    async def _load(self, lease: Lease, renderer: Renderer) -> tuple[Live, list[InboxEntry]]:
+    async def _reopen_chosen(self, connections: list[Connection], inbox: list[InboxEntry]) -> None:
+        """A person who selects a model gets a real request, whatever its breaker says."""
+        chosen = {entry.content["model"] for entry in inbox if entry.kind == "switch"}
+        for health in await self.store.health() if chosen else []:
+            if any(each.key == health.route for each in connections[:1]) and health.state == "open":
+                await self.store.put_health(retry_now(health))
+
+    async def _load(self, lease: Lease) -> tuple[Live, list[InboxEntry]]:
         """Return the thread's folded state, from the cache when nobody else held its lease since, and its inbox."""
         live = self._cache.get(lease.thread)
         if live is not None and _is_current(live, lease):
@@ -196,7 +205,7 @@ class Engine:
         live.epoch = lease.epoch
         for row in loaded.rows:
             live.history.fold(row)
-        live.transcribe(loaded.rows, renderer)
+        live.rows = loaded.rows
         for operation in loaded.operations:
             live.history.fold_operation(operation)
         self._cache[lease.thread] = live
@@ -239,11 +248,25 @@ async def wait_seconds(seconds: float) -> None:
             await asyncio.Event().wait()
 
 
+def _models(agent: Agent, history: History, inbox: list[InboxEntry]) -> list[str]:
+    """Return the bound model first, then the candidates: a person's switch binds until the next one."""
+    bound = history.binding
+    if history.open_turn is None:
+        for entry in inbox:
+            if entry.kind == "message":
+                break
+            if entry.kind == "switch":
+                bound = entry.content["model"]
+    bound = bound or agent.model
+    return [bound, *(model for model in agent.models if model != bound)]
+
+
 def _candidate(connection: Connection) -> Candidate:
     return Candidate(
         route=Route(provider=connection.provider, api=connection.api, model=connection.model),
         key=connection.key,
         signs=Signs(credential=connection.credential, config=connection.url),
+        price=connection.price,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Literal
 
 from stoic.events import (
     AttemptFailed,
+    Compacted,
     FallbackUsed,
     Happening,
     Nudged,
@@ -33,6 +34,8 @@ def narrate(rows: list[Row], operations: list[Operation]) -> Iterator[Happening]
                 yield Nudged(round=row.round, reason=row.content["reason"])
             case "fallback":
                 yield _fallback(row)
+            case "compaction":
+                yield Compacted(generation=row.generation)
             case "result":
                 yield _tool_ended(row, by_id.get(row.content["operation"]))
             case "question":
@@ -68,7 +71,7 @@ def _attempt(row: Row) -> Iterator[Happening]:
     yield RoundRolledBack(round=row.round, attempt=attempt)
     at_ms = content.get("retry_at_ms")
     if at_ms is not None:
-        yield Retrying(round=row.round, attempt=attempt + 1, at_ms=at_ms, delay_ms=at_ms - row.created_at)
+        yield Retrying(round=row.round, attempt=attempt + 1, at_ms=at_ms, delay_ms=content["delay_ms"])
 
 
 def _fallback(row: Row) -> FallbackUsed:

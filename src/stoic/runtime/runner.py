@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from stoic.core.budget import deadline_ms
 from stoic.core.commands import (
     AskStatus,
     Cancelled,
@@ -22,6 +23,8 @@ from stoic.core.commands import (
     Start,
     Started,
     Status,
+    Summarise,
+    Summarised,
     Woke,
 )
 from stoic.core.plan import Plan
@@ -45,6 +48,9 @@ class CancelSignal:
     def __init__(self, known: set[str] | None = None) -> None:
         """Begin without a request; `known` are the inbox entries that the turn itself has seen and decided on."""
         self.requested = False
+        self.asked = False
+        """Whether somebody wanted it; else the turn's own time is over."""
+        self.out_of_time = False
         self.entries: list[str] = []
         self._known = known or set[str]()
         self._waiting: asyncio.Task[Any] | None = None
@@ -53,9 +59,15 @@ class CancelSignal:
         """Ask the turn to stop, once or again; `entry` is the inbox entry that said so."""
         if entry in self._known:
             return
-        self.requested = True
+        self.requested = self.asked = True
         if entry is not None and entry not in self.entries:
             self.entries.append(entry)
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    def end_in_time(self) -> None:
+        """Stop the turn because its own time is over."""
+        self.requested = self.out_of_time = True
         if self._waiting is not None:
             self._waiting.cancel()
 
@@ -75,6 +87,11 @@ class CancelSignal:
             raise
         finally:
             self._waiting = None
+
+
+async def _boxed(work: Coroutine[Any, Any, T]) -> tuple[T]:
+    """Return the work's answer in a box, so that None can be told from being interrupted."""
+    return (await work,)
 
 
 class Runner:
@@ -115,19 +132,32 @@ class Runner:
             keep_lease: do not give the lease back with the outcome: there is more to do on this thread
         """
         generator = turn(self._live.history, plan, inbox, self._clock.now_ms(), health)
+        timer: asyncio.Task[None] | None = None
         try:
             command = next(generator)
             while True:
-                event = await self._perform(command, keep_lease=keep_lease)
+                event = await self._perform(command, plan, keep_lease=keep_lease)
+                if timer is None and plan.limits.max_seconds is not None and self._live.history.open_turn is not None:
+                    timer = asyncio.create_task(self._end_in_time(plan))
                 command = generator.send(event)
         except StopIteration as stopped:
             return stopped.value
         finally:
             generator.close()
+            if timer is not None:
+                timer.cancel()
             # Whatever ends this early, the caller's own cancellation or a lost lease: no call runs on unwatched.
             await self._execution.cancel()
 
-    async def _perform(self, command: Command, *, keep_lease: bool) -> Event:
+    async def _end_in_time(self, plan: Plan) -> None:
+        """Stop the turn when its own time is over, whatever it waits for then."""
+        state = self._live.history.open_turn
+        until_ms = None if state is None else deadline_ms(plan.limits, state)
+        if until_ms is not None:
+            await self._clock.sleep_until(until_ms)
+            self._cancel.end_in_time()
+
+    async def _perform(self, command: Command, plan: Plan, *, keep_lease: bool) -> Event:
         match command:
             case Commit():
                 return await self._commit(command, keep_lease=keep_lease)
@@ -148,6 +178,8 @@ class Runner:
                         )
                     )
                 return Started(now_ms=self._clock.now_ms())
+            case Summarise():
+                return await self._summarise(command, plan)
             case ClaimTrial():
                 now_ms = self._clock.now_ms()
                 return Claimed(granted=await self._store.claim_trial(command.health, now_ms), now_ms=now_ms)
@@ -159,7 +191,18 @@ class Runner:
                 return Status(answer=answer, now_ms=self._clock.now_ms())
 
     def _cancelled(self) -> Cancelled:
-        return Cancelled(now_ms=self._clock.now_ms(), entries=list(self._cancel.entries))
+        signal = self._cancel
+        return Cancelled(
+            now_ms=self._clock.now_ms(),
+            entries=list(signal.entries),
+            out_of_time=signal.out_of_time and not signal.asked,
+        )
+
+    async def _summarise(self, command: Summarise, plan: Plan) -> Summarised | Cancelled:
+        bound = plan.candidates[0].route
+        work = self._sender.summarise(command, (bound.provider, bound.model))
+        text = await self._cancel.interruptible(_boxed(work))
+        return self._cancelled() if text is None else Summarised(text=text[0], now_ms=self._clock.now_ms())
 
     async def _sleep(self, until_ms: int) -> bool:
         await self._clock.sleep_until(until_ms)

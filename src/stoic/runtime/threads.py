@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
@@ -10,7 +10,7 @@ from stoic.core.commands import Ending
 from stoic.errors import BrokenInvariantError, NoSuchThreadError, UsageError
 from stoic.events import Happening, OutcomeReached, UsageFigures
 from stoic.ports import HeldLeaseError
-from stoic.records import InboxEntry, Lease, Outcome, Parked, ThreadRecord
+from stoic.records import ImagePart, InboxEntry, Json, Lease, Outcome, Parked, ThreadRecord
 from stoic.runtime.agents import Agent
 from stoic.runtime.engine import Engine, wait_seconds
 from stoic.runtime.streams import Emit, EventStream
@@ -52,21 +52,25 @@ class Thread:
             yield event
         await task
 
-    async def run(self, text: str, emit: Emit | None = None) -> Ending:
+    async def run(self, text: str, emit: Emit | None = None, *, images: Sequence[ImagePart] = ()) -> Ending:
         """Send a message and return how its turn ended, or what it is parked for.
 
         Args:
             text: the message
             emit: called with each event, the last one being `OutcomeReached`
+            images: shown to the model after the text
 
         Raises:
-            UsageError: the text is empty
+            UsageError: there is neither text nor image
             ConfigurationError: the agent's model cannot be reached as configured
             StoreError: the log cannot be read or written
         """
-        if not text.strip():
+        if not text.strip() and not images:
             raise UsageError("the message is empty; say something")
-        ending = await self._drive(self._entry("message", {"text": text}), emit or _ignore)
+        content: dict[str, Json] = {"text": text}
+        if images:
+            content["images"] = [msgspec.to_builtins(image) for image in images]
+        ending = await self._drive(self._entry("message", content), emit or _ignore)
         if ending is None:
             raise BrokenInvariantError(f"thread {self.id}: a message led to no turn")
         return ending
@@ -86,13 +90,32 @@ class Thread:
         content = {"operation": operation, "tool": tool, "answer": answer, "session": self._session}
         await self._engine.store.put(self._entry("answer", content))
 
+    async def switch(self, model: str) -> None:
+        """Bind the thread to another model from its next turn on, durably, until the next switch.
+
+        A person's decision: the model gets a real request even while its breaker is open.
+
+        Raises:
+            ConfigurationError: the model cannot be reached as configured
+        """
+        self._engine.connection(model)
+        with contextlib.suppress(NoSuchThreadError):
+            await self._engine.store.put(self._entry("switch", {"model": model}))
+            return
+        await self._create()
+        await self._engine.store.put(self._entry("switch", {"model": model}))
+
     async def cancel(self) -> None:
         """Stop the thread's running turn, in whichever process it runs."""
         if not self._engine.cancel(self.id):
             with contextlib.suppress(NoSuchThreadError):
                 await self._engine.store.put(self._entry("cancel", {}))
 
-    def _entry(self, kind: str, content: dict[str, str]) -> InboxEntry:
+    async def _create(self) -> None:
+        record = ThreadRecord(id=self.id, created_at=self._engine.clock.now_ms())
+        await self._engine.store.create_thread(record)
+
+    def _entry(self, kind: str, content: dict[str, Json]) -> InboxEntry:
         engine = self._engine
         return InboxEntry(
             id=engine.ids.new(),
@@ -135,7 +158,7 @@ class Thread:
             try:
                 return await store.acquire(self.id, owner, clock.now_ms(), enter=entry)
             except NoSuchThreadError:
-                await store.create_thread(ThreadRecord(id=self.id, created_at=clock.now_ms()))
+                await self._create()
                 return await store.acquire(self.id, owner, clock.now_ms(), enter=entry)
         except HeldLeaseError:
             while True:

@@ -2,6 +2,7 @@
 
 from stoic.core.history import History, changed_row
 from stoic.core.replay import gate, messages
+from stoic.core.rows import kind_of
 from stoic.ports import Renderer
 from stoic.records import Row, ViewChange
 
@@ -15,12 +16,17 @@ class Transcript:
         """Fragments before the newest reply, each with its comma."""
         self._newest: list[Row] = []
         """The newest reply's row and the visible rows after it."""
+        self._generation = 1
 
     def fold(self, row: Row) -> None:
         """Take in the next row."""
         if not row.visible or row.quarantine == "excluded":
             return
-        if row.kind == "reply":
+        if row.generation != self._generation:
+            self._generation = row.generation
+            self._accepted.clear()
+            self._newest.clear()
+        if kind_of(row) == "reply":
             for fragment in self._renderer.fragments(messages(self._newest)):
                 self._accepted += fragment
                 self._accepted += b","
@@ -52,11 +58,14 @@ class Live:
     def __init__(self, thread: str) -> None:
         self.history = History(thread)
         self.transcripts: dict[Renderer, Transcript] = {}
+        self.rows: list[Row] | None = None
+        """The loaded rows, until the first request has rendered them."""
         self.epoch = 0
         """The lease's epoch up to which the state is complete; 0: none yet."""
 
     def transcribe(self, rows: list[Row], renderer: Renderer) -> Transcript:
         """Render a thread's rows for a renderer that was not needed before."""
+        self.rows = None
         transcript = self.transcripts[renderer] = Transcript(renderer)
         for row in rows:
             transcript.fold(row)
@@ -64,6 +73,11 @@ class Live:
 
     def fold(self, rows: list[Row], changes: list[ViewChange]) -> None:
         """Take in what a step stored; the position is fed by the turn itself."""
+        if self.rows is not None:
+            by_seq = {change.seq: change for change in changes}
+            if by_seq:
+                self.rows = [changed_row(row, by_seq[row.seq]) if row.seq in by_seq else row for row in self.rows]
+            self.rows += rows
         for transcript in self.transcripts.values():
             if changes:
                 transcript.fold_views(changes)

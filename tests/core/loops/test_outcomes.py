@@ -98,3 +98,25 @@ def test_many_envelopes_are_looked_at_up_to_a_bound():
 )
 def test_denials_are_told_from_other_errors(text, kind):
     assert denial(text) == kind
+
+
+def test_what_lies_ahead_is_no_noise_and_what_has_passed_is():
+    for label in ("remaining time", "estimated duration", "expected duration"):
+        assert seen(f"{label}: 40s").masked != seen(f"{label}: 30s").masked
+    assert seen("elapsed time: 0:40").masked == seen("elapsed time: 0:41").masked
+
+
+def test_a_fence_is_masked_only_where_it_stands_at_both_ends():
+    def fenced(first, last):
+        return seen(f"<<<FOREIGN_{first}>>>\nsame\n<<<END_{last}>>>", "web_open").masked
+
+    assert fenced("ab12cd34", "ab12cd34") == fenced("ef56ab78", "ef56ab78")
+    assert fenced("ab12cd34", "ab12cd34") != fenced("ab12cd34", "ef56ab78")
+    assert seen("<<<FOREIGN_ab12cd34>>>", "web_open").masked != seen("<<<FOREIGN_ef56ab78>>>", "web_open").masked
+
+
+def test_timings_are_noise_and_totals_are_not():
+    assert seen({"timings": {"a": 1}}).masked == seen({"timings": {"a": 2}}).masked
+    assert seen({"counts": {"a": 1}}).masked != seen({"counts": {"a": 2}}).masked
+    assert seen({"query_ms": 1}).masked == seen({"query_ms": 2}).masked
+    assert seen({"position_ms": 1}).masked != seen({"position_ms": 2}).masked

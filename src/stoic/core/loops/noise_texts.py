@@ -13,7 +13,7 @@ _SEPARATOR = r"[\"']?\s*(?:>(?!\s*<)|(?:[:=]|\bis\b)?\s*[\"'<]?)"
 _NUMBER = r"\d{1,12}(?:[.,]\d{1,12})?"
 """Every repetition in these expressions is bounded or anchored: a hostile result must not cost quadratic time."""
 _UNIT = r"\s?(?:milliseconds?|microseconds?|seconds?|minutes?|hours?|days?|msecs?|secs?|mins?|hrs?|ms|us|µs|ns|s|m|h|d)(?![A-Za-z])"
-_SPAN = rf"(?:{_NUMBER}{_UNIT}(?:\s?{_NUMBER}{_UNIT})*|\d{1, 4}:\d\d(?::\d\d)?(?:\.\d{1, 9})?)"
+_SPAN = rf"(?:{_NUMBER}{_UNIT}(?:\s?{_NUMBER}{_UNIT}){{0,4}}|\d{{1,4}}:\d\d(?::\d\d)?(?:\.\d{{1,9}})?)"
 _SPENT = r"\b(?<!remaining )(?<!estimated )(?<!expected )"
 """Before a label of durations: what lies ahead is progress when it shrinks."""
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -36,7 +36,7 @@ _TOKEN = r"(?=[A-Za-z]{0,40}\d)[0-9A-Za-z]{6,64}"  # noqa: S105  # the shape of 
 _ENVELOPE = r"</+[\w-]+\s+(\w+)=[\"']([^\"'<>]{4,})[\"']\s*>"
 """A closing tag with an attribute: markup never has one, only a host's envelope with a nonce does."""
 _NONCE_TAG = rf"</([A-Za-z][A-Za-z_-]{{0,40}}[-_])({_TOKEN})\s*>"
-_FENCE = rf"[<\[{{=#*~-]{{2,}}[A-Za-z _:-]{{0,60}}?(?<![0-9A-Za-z])({_TOKEN})\s?[>\]}}=#*~-]{{2,}}"
+_FENCE = rf"[<\[{{=#*~-]{{2,20}}[A-Za-z _:-]{{0,60}}?(?<![0-9A-Za-z])({_TOKEN})\s?[>\]}}=#*~-]{{2,}}"
 """A line that only marks where foreign content starts or ends, under a name made up for this once."""
 
 _CUT = r"(?i)\b(?:too (?:large|long|big)|truncated|exceed(?:s|ed))\b"
@@ -49,7 +49,7 @@ _RANDOM_FILE = r"(?:tmp[\w.-]+|[A-Za-z]{1,20}[-_.](?=[a-z]{0,40}\d)(?=\d{0,40}[a
 _FILE_TEXTS = (
     (
         FILES,
-        rf"(?:/tmp/|/var/folders/\w{{1,4}}/\w{{1,40}}/T/|(?i:[a-z]:\\[\w .\\~-]{{1,120}}\\Temp\\)){_RANDOM_FILE}",  # noqa: S108
+        rf"(?:/tmp/|/var/folders/\w{{1,4}}/\w{{1,40}}/T/|(?i:[a-z]:\\[\w .\\~-]{{1,120}}\\Temp\\)){_RANDOM_FILE}",
         "?",
     ),
     (FILES, r"\bpytest-of-[\w-]+/pytest-\d+", "?"),

@@ -1,6 +1,7 @@
 """Many different calls with one answer, pages, and long productive runs: work, not a loop."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tests.core.loops.variants.building import (
     HINT,
@@ -15,7 +16,7 @@ from tests.core.loops.variants.building import (
     uuid,
 )
 
-Make = Callable[[int], dict[str, object]]
+Make = Callable[[int], dict[str, Any]]
 
 # Writes and sends: every one is another deed.
 DEEDS: dict[str, Make] = {

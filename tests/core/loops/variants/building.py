@@ -1,8 +1,9 @@
 """Words to write down traces with: entries, events and what a right detector may say of them."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
-Trace = dict[str, object]
+Trace = dict[str, Any]
 
 QUIET = ("none",)
 HINT = ("none", "warn")
@@ -14,30 +15,30 @@ BREAKER = "global_breaker"
 POLL = "poll_no_progress"
 
 
-def entry(tool, args=None, result="ok", **more):
+def entry(tool: str, args: dict[str, Any] | None = None, result: object = "ok", **more: object) -> dict[str, Any]:
     return {"tool": tool, "args": args or {}, "result": result, **more}
 
 
-def failed(tool, args=None, result="failed", **more):
+def failed(tool: str, args: dict[str, Any] | None = None, result: object = "failed", **more: object) -> dict[str, Any]:
     return entry(tool, args, result, error=True, **more)
 
 
-def event(kind, **more):
+def event(kind: str, **more: object) -> dict[str, Any]:
     return {"event": kind, **more}
 
 
-def said(text):
+def said(text: str) -> dict[str, Any]:
     return event("assistant", text=text)
 
 
 def trace(
     name: str,
-    calls: Iterable[dict[str, object]],
+    calls: Iterable[dict[str, Any]],
     acceptable: tuple[str, ...],
     *,
     within: tuple[int, int] | None = None,
     rule: str | None = None,
-    tools: dict[str, object] | None = None,
+    tools: dict[str, Any] | None = None,
 ) -> Trace:
     """Return one trace with what is right.
 
@@ -53,12 +54,12 @@ def trace(
     return {"id": name, "calls": list(calls), "tools": tools or {}, "expect": expect}
 
 
-def repeated(make: Callable[[int], dict[str, object]], count: int) -> list[dict[str, object]]:
+def repeated(make: Callable[[int], dict[str, Any]], count: int) -> list[dict[str, Any]]:
     """Return `count` entries, each made from its number (from 0)."""
     return [make(number) for number in range(count)]
 
 
-def rounds(count: int, *makes: Callable[[int], dict[str, object]]) -> list[dict[str, object]]:
+def rounds(count: int, *makes: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
     """Return `count` rounds of one entry per maker."""
     return [make(number) for number in range(count) for make in makes]
 

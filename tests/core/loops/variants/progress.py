@@ -1,6 +1,7 @@
 """Waiting and draining that gets somewhere: watched as long as it takes."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tests.core.loops.variants.building import (
     BLOCK,
@@ -22,7 +23,7 @@ Result = Callable[[int], object]
 CLOCK = "2026-05-01T10:{:02d}:{:02d}"
 
 # Polls by name or action: not a word, whatever moves.
-POLLS: dict[str, tuple[str, dict[str, object], Result]] = {
+POLLS: dict[str, tuple[str, dict[str, Any], Result]] = {
     "percent": ("get_job_status", {"job": 1}, lambda n: f"running {n * 2}%"),
     "percent-object": ("jobStatus", {"jobId": "a"}, lambda n: {"state": "running", "progress": n / 50}),
     "step-of": ("mcp__ci__build_status", {"build": 3}, lambda n: f"step {n + 1} of 60, elapsed {n * 9}s"),
@@ -58,7 +59,7 @@ POLLS: dict[str, tuple[str, dict[str, object], Result]] = {
 }
 
 # Same call, new answer, but nothing says poll: a hint at most, never a block.
-DRAINS: dict[str, tuple[str, dict[str, object], Result]] = {
+DRAINS: dict[str, tuple[str, dict[str, Any], Result]] = {
     "tail": ("bash", {"command": "tail -n 1 train.log"}, lambda n: f"{CLOCK.format(n, 2)} epoch {n} done"),
     "disk": ("exec", {"command": "du -sh out"}, lambda n: f"{n}M out"),
     "curl": ("bash", {"command": "curl -s http://h/progress"}, lambda n: f'{{"done": {n}, "took_ms": {n * 7}}}'),
@@ -84,7 +85,7 @@ DRAINS: dict[str, tuple[str, dict[str, object], Result]] = {
     "scroll": ("browser_scroll", {"direction": "down"}, lambda n: f"paragraph {n}"),
     "delete-oldest": ("delete_oldest", {"count": 10}, lambda n: f"deleted 10, {900 - n * 10} left"),
     "git-head": ("bash", {"command": "git log -1 --format=%h"}, lambda n: digits(n, 7)),
-    "repl-counter": ("python", {"code": "next(it)"}, lambda n: str(n)),
+    "repl-counter": ("python", {"code": "next(it)"}, str),
     "retry-count": ("http_get", {"url": "http://h/s"}, lambda n: f"attempt {n} queued"),
 }
 

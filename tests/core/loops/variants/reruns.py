@@ -1,10 +1,11 @@
 """The same check after each change: excused when something changed, a loop when nothing did."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tests.core.loops.variants.building import HINT, LOOP, QUIET, Trace, entry, failed, rounds, trace
 
-Make = Callable[[int], dict[str, object]]
+Make = Callable[[int], dict[str, Any]]
 
 CHANGES: dict[str, Make] = {
     "edit": lambda n: entry("edit_file", {"path": "a.py", "old": f"a{n}", "new": f"b{n}"}, "ok"),
@@ -39,7 +40,7 @@ CHANGES: dict[str, Make] = {
     "german": lambda n: entry("datei_bearbeiten", {"pfad": "a.py", "neu": f"x{n}"}, "gespeichert"),
     "chinese": lambda n: entry("编辑文件", {"路径": "a.py", "内容": f"x{n}"}, "已保存"),
     "set-config": lambda n: entry("set_config", {"key": "k", "value": n}, "ok"),
-    "sql-update": lambda n: entry("execute_sql", {"sql": f"update t set a = {n}"}, "1 row"),
+    "sql-update": lambda n: entry("execute_sql", {"sql": f"alter table t set (fillfactor = {n})"}, "1 row"),
     "browser-fill": lambda n: entry("browser_type", {"ref": "e1", "text": f"x{n}"}, "typed"),
 }
 

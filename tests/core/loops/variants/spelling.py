@@ -1,6 +1,7 @@
 """One call in several spellings; the outcome never changes."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from tests.core.loops.variants.building import (
     BLOCK,
@@ -18,7 +19,7 @@ from tests.core.loops.variants.building import (
 )
 
 # (tool, spellings): SPEC 11 says that these are one call, so the 31st is blocked.
-SAME: dict[str, tuple[str, list[dict[str, object]]]] = {
+SAME: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "key-order-nested": (
         "query",
         [{"where": {"a": 1, "b": [1, 2]}, "table": "t"}, {"table": "t", "where": {"b": [1, 2], "a": 1}}],
@@ -56,7 +57,7 @@ SAME: dict[str, tuple[str, list[dict[str, object]]]] = {
 }
 
 # A few spellings that differ, but come back in turn: nothing new after the first pass.
-ROTATING: dict[str, tuple[str, list[dict[str, object]]]] = {
+ROTATING: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "working-directory": (
         "bash",
         [{"command": "cd /w && ls"}, {"command": "cd /w; ls"}, {"command": "(cd /w && ls)"}, {"command": "ls /w"}],
@@ -92,7 +93,7 @@ ROTATING: dict[str, tuple[str, list[dict[str, object]]]] = {
 }
 
 # A key that only makes the call look new.
-BUSTERS: dict[str, tuple[str, list[dict[str, object]]]] = {
+BUSTERS: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "timeout-of-read": ("fetch_url", [{"url": "http://h/a", "timeout_ms": 1000 + n} for n in range(33)]),
     "url-underscore": ("http_get", [{"url": f"http://h/s?_={1770000000 + n}"} for n in range(33)]),
     "url-cache-bust": ("fetch", [{"url": f"http://h/s?cachebust={digits(n)}"} for n in range(33)]),
@@ -106,7 +107,7 @@ BUSTERS: dict[str, tuple[str, list[dict[str, object]]]] = {
 }
 
 # Writing again what was written, under a fresh key.
-FRESH_KEYS: dict[str, tuple[str, list[dict[str, object]]]] = {
+FRESH_KEYS: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "idempotency-key": ("send_message", [{"to": "a", "text": "done", "idempotency_key": uuid(n)} for n in range(33)]),
     "client-message-id": ("sendMessage", [{"to": "a", "text": "done", "clientRequestId": ulid(n)} for n in range(33)]),
 }
@@ -114,18 +115,20 @@ FRESH_KEYS: dict[str, tuple[str, list[dict[str, object]]]] = {
 
 def traces() -> Iterator[Trace]:
     for name, (tool, spellings) in SAME.items():
-        calls = repeated(lambda n, tool=tool, all=spellings: entry(tool, all[n % len(all)], "same text"), 33)
+        calls = repeated(lambda n, tool=tool, every=spellings: entry(tool, every[n % len(every)], "same text"), 33)
         yield trace(f"spelled-{name}", calls, BLOCK, within=(30, 32), rule=BREAKER)
-        calls = repeated(lambda n, tool=tool, all=spellings: failed(tool, all[n % len(all)], "cannot do that"), 33)
+        calls = repeated(
+            lambda n, tool=tool, every=spellings: failed(tool, every[n % len(every)], "cannot do that"), 33
+        )
         yield trace(f"spelled-failing-{name}", calls, BLOCK, within=(30, 32), rule=BREAKER)
     for name, (tool, spellings) in ROTATING.items():
-        calls = repeated(lambda n, tool=tool, all=spellings: entry(tool, all[n % len(all)], "same text"), 36)
+        calls = repeated(lambda n, tool=tool, every=spellings: entry(tool, every[n % len(every)], "same text"), 36)
         yield trace(f"rotating-{name}", calls, BLOCK, within=(30, 36), rule=BREAKER)
     for name, (tool, spellings) in BUSTERS.items():
-        calls = repeated(lambda n, tool=tool, all=spellings: entry(tool, all[n], "same text"), 33)
+        calls = repeated(lambda n, tool=tool, every=spellings: entry(tool, every[n], "same text"), 33)
         yield trace(f"buster-{name}", calls, LOOP)
     for name, (tool, spellings) in FRESH_KEYS.items():
-        calls = repeated(lambda n, tool=tool, all=spellings: entry(tool, all[n], {"ok": True, "id": n}), 33)
+        calls = repeated(lambda n, tool=tool, every=spellings: entry(tool, every[n], {"ok": True, "id": n}), 33)
         yield trace(f"fresh-{name}", calls, LOOP)
     patience = repeated(lambda n: entry("job_status", {"job": 1, "timeout": n, "wait_ms": n * 10}, "pending"), 23)
     yield trace("patience-of-poll", patience, BLOCK, within=(20, 22), rule=POLL)

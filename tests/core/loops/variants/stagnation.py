@@ -1,6 +1,7 @@
 """Different calls with one answer: a hint where another answer is possible, a block where the door is shut."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tests.core.loops.variants.building import (
     BLOCK,
@@ -14,7 +15,7 @@ from tests.core.loops.variants.building import (
     trace,
 )
 
-Make = Callable[[int], dict[str, object]]
+Make = Callable[[int], dict[str, Any]]
 
 SHUT: dict[str, Make] = {
     "ssh-keys": lambda n: failed(
@@ -36,7 +37,7 @@ SHUT: dict[str, Make] = {
     "mcp-scope": lambda n: failed(
         "mcp__gmail__search", {"q": f"from:{n}"}, "403 Request had insufficient authentication scopes."
     ),
-    "sql-table": lambda n: failed("sql_query", {"sql": f"select c{n} from users"}, "permission denied for table users"),
+    "sql-table": lambda n: failed("sql_query", {"sql": f"table users limit {n}"}, "permission denied for table users"),
     "bucket": lambda n: failed("s3_get_object", {"bucket": "b", "key": f"k{n}"}, "AccessDenied: Access Denied"),
     "quota": lambda n: failed("generate_image", {"prompt": f"a cat {n}"}, "429 You exceeded your current quota"),
     "quota-object": lambda n: failed(
@@ -51,7 +52,7 @@ RESHUFFLED: dict[str, Make] = {
     "flags": lambda n: entry("bash", {"command": f"grep -n -m{n + 1} open a.go"}, "3: func open()"),
     "head": lambda n: entry("shell", {"command": f"cat /proc/1/x | head -{n}"}, "none"),
     "web": lambda n: entry("web_search", {"query": f"loop guard {n} site"}, "1. same page"),
-    "sql": lambda n: entry("mcp__db__read_query", {"query": f"select * from t where a > {n}"}, "[]"),
+    "sql": lambda n: entry("mcp__db__read_query", {"query": f"table t limit {n}"}, "[]"),
     "ask": lambda n: entry("search_docs", {"question": f"how {n}"}, "no answer"),
 }
 

@@ -1,6 +1,7 @@
 """Where an obvious way to see loops goes wrong: words that only look like noise, paging or denial, and the reverse."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tests.core.loops.variants.building import (
     BLOCK,
@@ -21,7 +22,7 @@ from tests.core.loops.variants.building import (
     uuid,
 )
 
-Make = Callable[[int], dict[str, object]]
+Make = Callable[[int], dict[str, Any]]
 
 # Not a word: polls that move where a careless mask sees noise.
 MOVING: dict[str, Make] = {

@@ -1,6 +1,7 @@
 """One call again and again; only noise in the result is new."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tests.core.loops.variants.building import (
     BLOCK,
@@ -29,7 +30,7 @@ def clock(n):
 
 
 # Only what SPEC 11 names: labelled times, durations, pids, request ids, nonces.
-NAMED: dict[str, tuple[str, dict[str, object], bool, Result]] = {
+NAMED: dict[str, tuple[str, dict[str, Any], bool, Result]] = {
     "test-summary-duration": (
         "bash",
         {"command": "pytest -q"},
@@ -225,7 +226,7 @@ NAMED: dict[str, tuple[str, dict[str, object], bool, Result]] = {
 }
 
 # Noise that SPEC 11 does not name; being warned of is enough.
-UNNAMED: dict[str, tuple[str, dict[str, object], bool, Result]] = {
+UNNAMED: dict[str, tuple[str, dict[str, Any], bool, Result]] = {
     "pid-syslog": ("shell", {"command": "svc start"}, True, lambda n: f"svcd[{5120 + n}]: cannot bind"),
     "ephemeral-port": (
         "exec",
@@ -251,7 +252,7 @@ UNNAMED: dict[str, tuple[str, dict[str, object], bool, Result]] = {
 }
 
 # What a repeated sending or creating returns is a receipt, not news.
-RECEIPTS: dict[str, tuple[str, dict[str, object], Result]] = {
+RECEIPTS: dict[str, tuple[str, dict[str, Any], Result]] = {
     "slack": (
         "slack_post_message",
         {"channel": "C1", "text": "hi"},
@@ -312,7 +313,7 @@ RECEIPTS: dict[str, tuple[str, dict[str, object], Result]] = {
 }
 
 # Frozen polls: time passes, nothing else.
-FROZEN: dict[str, tuple[str, dict[str, object], Result]] = {
+FROZEN: dict[str, tuple[str, dict[str, Any], Result]] = {
     "job-since": (
         "get_job_status",
         {"job_id": "a"},
