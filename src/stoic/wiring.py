@@ -4,23 +4,17 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
 import uuid_utils
 
-from stoic.errors import ConfigurationError
-from stoic.ports import Clock, Connection, Ids, Outside, Provider, Store
+from stoic.connecting import Connector
+from stoic.ports import Clock, Connection, Ids, Outside, Store
 from stoic.runtime.agents import Agent
 from stoic.runtime.engine import Engine, Numbers
 from stoic.runtime.threads import Thread
-from stoic.settings import OPENAI_BASE_URL, Secret, Settings, read_settings
+from stoic.settings import Settings, read_settings
 from stoic.store.owners import this_process
 from stoic.store.sqlite import SqliteStore
-from stoic.wire import chat
-from stoic.wire.chat_decoding import ChatDecoder
-from stoic.wire.transport import HttpProvider
-
-PROVIDERS = ("openai-chat",)
 
 
 class SystemClock:
@@ -79,7 +73,7 @@ class Runtime(Engine):
             outside=Outside(store=store or SqliteStore(database or settings.database), clock=clock, ids=ids),
             owner=this_process(ids.new(), clock.now_ms()),
             connect=connect or Connector(settings, clock),
-            numbers=Numbers(retry=settings.retry, deadline_ms=round(settings.deadline_seconds * 1000)),
+            numbers=Numbers(retry=settings.retry, health=settings.health, deadline_ms=round(settings.deadline_seconds * 1000)),
         )
 
     def thread(self, thread: str, agent: Agent, *, session: str | None = None) -> Thread:
@@ -94,75 +88,3 @@ class Runtime(Engine):
             UsageError: the id is empty, too long or not printable
         """
         return Thread(self, thread, agent, session=session or self.ids.new())
-
-
-class Connector:
-    """Makes connections from model names, over one HTTP client."""
-
-    def __init__(
-        self, settings: Settings, clock: Clock, *, provider: Provider | None = None, simulated: bool = False
-    ) -> None:
-        """Remember how to connect.
-
-        Args:
-            settings: base URLs and keys
-            clock: the clock of deadlines
-            provider: another client than the HTTP one
-            simulated: say of every connection that its provider is simulated
-        """
-        self._settings = settings
-        self._provider = provider or HttpProvider(clock, {chat.API: ChatDecoder})
-        self._simulated = simulated
-
-    def __call__(self, model: str) -> Connection:
-        """Return the connection of `PROVIDER:NAME`.
-
-        Raises:
-            ConfigurationError: no such provider, no name, no usable base URL, or a key is missing
-        """
-        provider, separator, name = model.partition(":")
-        if not separator or not name or provider not in PROVIDERS:
-            raise ConfigurationError(
-                f"model {model!r}: write PROVIDER:NAME with one of the providers {', '.join(PROVIDERS)}, "
-                f"such as openai-chat:{name or model}"
-            )
-        base_url, key = self._settings.openai_base_url, self._settings.openai_api_key
-        check_base_url(base_url)
-        if key is None and base_url.rstrip("/") == OPENAI_BASE_URL:
-            raise ConfigurationError(
-                f"model {model}: no key. Set OPENAI_API_KEY, or point OPENAI_BASE_URL (or --base-url) at another server"
-            )
-        return Connection(
-            provider=provider,
-            api=chat.API,
-            model=name,
-            url=chat.endpoint(base_url),
-            headers=chat.auth_headers(_plain(key)),
-            renderer=chat,
-            send=self._provider,
-            simulated=self._simulated,
-        )
-
-
-def check_base_url(base_url: str) -> None:
-    """Check that a base URL can be used.
-
-    Raises:
-        ConfigurationError: it is not http or https, or has no host
-    """
-    try:
-        parts = urlsplit(base_url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ConfigurationError(f"base URL {base_url!r} is none; write it like http://127.0.0.1:8000/v1")
-
-
-def _plain(key: Secret | None) -> str | None:
-    if key is None:
-        return None
-    value = key.reveal()
-    if not value.isascii() or not value.isprintable():
-        raise ConfigurationError("OPENAI_API_KEY holds characters that no key has; set it anew")
-    return value

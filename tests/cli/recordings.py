@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterator
-from typing import cast
+from typing import Any, cast
 
-Item = dict[str, object]
-Calls = list[dict[str, object]]
+Item = dict[str, Any]
+Calls = list[dict[str, Any]]
 
 NUDGE = "<system-reminder>Go on with the task.</system-reminder>"
 

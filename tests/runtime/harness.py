@@ -12,7 +12,7 @@ from stoic.events import Happening
 from stoic.records import Outcome, Row
 from stoic.runtime.agents import Agent
 from stoic.runtime.threads import Thread
-from stoic.settings import Settings
+from stoic.settings import Access, Settings
 from stoic.testing import FakeClock, ScriptedProvider, load_cases
 from stoic.tools.declaration import Tool
 from stoic.wiring import Runtime
@@ -48,7 +48,7 @@ class Bench:
 
     def runtime(self, clock: FakeClock | None = None) -> Runtime:
         """Return a runtime as another process would make it."""
-        settings = Settings(database=str(self.path), openai_base_url=self.provider.base_url)
+        settings = Settings(database=str(self.path), access={"openai-chat": Access(base_url=self.provider.base_url)})
         return Runtime(settings=settings, clock=clock or self.clock)
 
     def thread(self, runtime: Runtime, *tools: Tool | Callable[..., Any], ask: bool = False, name: str = "t") -> Thread:

@@ -138,6 +138,10 @@ def _elements(elements: list[Json], name: str, identity: str) -> list[Trace]:
     items = cast("list[Item]", elements)
     if not items:
         return [Trace(id=identity, entries=[])]
+    return _trajectory(items, name, identity) or _conversation(items, name, identity) or [_calls(items, name, identity)]
+
+
+def _trajectory(items: list[Item], name: str, identity: str) -> list[Trace]:
     if any(_is_step(item) for item in items):
         from stoic.cli.trajectories import read_steps
 
@@ -146,23 +150,30 @@ def _elements(elements: list[Json], name: str, identity: str) -> list[Trace]:
         from stoic.cli.trajectories import read_events
 
         return [read_events(items, identity, name)]
-    if any(item.get("type") == "response_item" for item in items):
-        from stoic.cli.messages import read_rollout
+    return []
 
+
+def _conversation(items: list[Item], name: str, identity: str) -> list[Trace]:
+    from stoic.cli.messages import read_messages, read_rollout, read_session
+
+    if any(item.get("type") == "response_item" for item in items):
         return [read_rollout(items, identity, name)]
     if any(_is_record(item) for item in items):
-        from stoic.cli.messages import read_session
-
         return read_session(items, identity, name)
     if any(_is_message(item) for item in items):
-        from stoic.cli.messages import read_messages
-
         return [read_messages(items, identity, name)]
+    return []
+
+
+def _calls(items: list[Item], name: str, identity: str) -> Trace:
+    """Read calls of our own format, or say why this is nothing that can be read."""
     if any("tool" in item or "event" in item for item in items):
-        return [read_case({"id": identity, "calls": elements}, name, identity)]
-    other = next((place for place, item in enumerate(items, 1) if not _is_container(item)), 0)
+        return read_case({"id": identity, "calls": cast("list[Json]", items)}, name, identity)
     if any(_is_container(item) for item in items):
-        raise UsageError(f"{name}: element {other} is no trace like the others; give traces only, one a line or in a list")
+        other = next(place for place, item in enumerate(items, 1) if not _is_container(item))
+        raise UsageError(
+            f"{name}: element {other} is no trace like the others; give traces only, one a line or in a list"
+        )
     raise UsageError(
         f"{name}: this is no trace that stoic knows; give calls as in the case files, an OpenAI or Anthropic message list, "
         "a Claude Code or Codex session, or an OpenHands or SWE-agent trajectory"

@@ -120,3 +120,9 @@ def test_timings_are_noise_and_totals_are_not():
     assert seen({"counts": {"a": 1}}).masked != seen({"counts": {"a": 2}}).masked
     assert seen({"query_ms": 1}).masked == seen({"query_ms": 2}).masked
     assert seen({"position_ms": 1}).masked != seen({"position_ms": 2}).masked
+
+
+def test_the_date_of_an_answer_is_noise_and_a_date_read_is_not():
+    one, other = "Mon, 04 May 2026 10:00:11 GMT", "Mon, 04 May 2026 10:00:12 GMT"
+    assert seen({"date": one}, "get_page").masked == seen({"date": other}, "get_page").masked
+    assert seen({"date": "2026-05-04"}, "get_page").masked != seen({"date": "2026-05-05"}, "get_page").masked

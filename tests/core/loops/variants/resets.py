@@ -87,7 +87,7 @@ def texts() -> Iterator[Trace]:
     }
     for name, text in announcements.items():
         yield trace(f"text-{name}", [said(text(n)) for n in range(12)], LOOP, within=(3, 11))
-    nudged = [one for n in range(12) for one in (said("I'll do it now."), event("nudge", text="do it"))]
+    nudged = [one for _ in range(12) for one in (said("I'll do it now."), event("nudge", text="do it"))]
     yield trace("text-between-nudges", nudged, LOOP, within=(3, 22))
     pair = [said(("I'll write it.", "Now writing.")[n % 2]) for n in range(24)]
     yield trace("text-alternating", pair, LOOP)

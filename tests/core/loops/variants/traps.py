@@ -133,7 +133,7 @@ def traces() -> Iterator[Trace]:
     yield trace("denied-until-logged-in", [*login, entry("login", {"user": "u"}), *again], HINT)
     review = [one for n in range(40) for one in (said(f"File {n} of 40."), entry("Read", {"file_path": f"f{n}"}, "ok"))]
     yield trace("reviewing-forty-equal-files", review, HINT)
-    asked = [one for n in range(30) for one in (entry("get_job", {"id": 1}, "running"), event("user", text="and now?"))]
+    asked = [one for _ in range(30) for one in (entry("get_job", {"id": 1}, "running"), event("user", text="and now?"))]
     yield trace("person-asks-again", asked, QUIET)
     wake = [one for _ in range(40) for one in (entry("wait", {"minutes": 5}), entry("check_inbox", {}, "empty"))]
     yield trace("inbox-watched-with-waits", wake, LOOP)

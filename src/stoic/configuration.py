@@ -1,0 +1,192 @@
+"""The configuration file: one TOML file, read whole, in which every unknown key is an error with the nearest name."""
+
+import os
+import stat
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from stoic.errors import ConfigurationError, UsageError
+from stoic.models.entries import ApiName
+from stoic.models.providers import PROVIDERS, near_names
+from stoic.records import Record
+from stoic.sampling import Sampling, check_sampling
+
+_FORBIDDEN_MODE = stat.S_IRWXG | stat.S_IRWXO
+
+
+class ProviderSection(Record, frozen=True):
+    """`[providers.NAME]`: how one provider is reached; a name the table does not have needs `api` and `base_url`."""
+
+    api: ApiName | None = None
+    """Only of a provider that the table does not have."""
+    base_url: str | None = None
+    key_variable: str | None = None
+    """The environment variable that holds the key, beside those of the table."""
+    key: str | None = None
+    """The key itself; only in a file that nobody else may read."""
+    api_version: str | None = None
+    """Azure's."""
+
+
+class ParametersSection(Record, frozen=True):
+    """`[parameters]`: for agents that say nothing."""
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+    reasoning_effort: str | None = None
+
+
+class NetworkSection(Record, frozen=True):
+    """`[network]`: the way out."""
+
+    proxy: str | None = None
+    """Such as `http://proxy.example:3128`; for https and http alike."""
+    no_proxy: list[str] = []
+    ca_file: str | None = None
+
+
+class LimitsSection(Record, frozen=True):
+    """`[limits]`."""
+
+    deadline_seconds: float | None = None
+    """Longest duration of one send; default 600."""
+
+
+class Configuration(Record, frozen=True):
+    """The whole file; an absent file is an empty one."""
+
+    models: list[str] = []
+    """`PROVIDER:NAME`: the bound model, then candidates for failure fallback."""
+    database: str | None = None
+    providers: dict[str, ProviderSection] = {}
+    parameters: ParametersSection = ParametersSection()
+    network: NetworkSection = NetworkSection()
+    limits: LimitsSection = LimitsSection()
+    context_windows: dict[str, int] = {}
+    """Tokens by `PROVIDER:NAME`, for models that the table does not know."""
+    path: str | None = None
+    """Where it was read; not a key of the file."""
+
+
+_SECTIONS: dict[str, type[msgspec.Struct]] = {
+    "parameters": ParametersSection,
+    "network": NetworkSection,
+    "limits": LimitsSection,
+}
+_KEYS = [field.name for field in msgspec.structs.fields(Configuration) if field.name != "path"]
+
+
+def configuration_path(environment: Mapping[str, str]) -> Path:
+    """Return where the file is or would be: `$STOIC_CONFIG`, else `~/.config/stoic/config.toml` (`$XDG_CONFIG_HOME`)."""
+    if environment.get("STOIC_CONFIG"):
+        return Path(environment["STOIC_CONFIG"]).expanduser()
+    base = environment.get("XDG_CONFIG_HOME")
+    folder = Path(base) if base else Path(environment.get("HOME", "~")).expanduser() / ".config"
+    return folder / "stoic" / "config.toml"
+
+
+def read_configuration(environment: Mapping[str, str]) -> Configuration:
+    """Read the file; none there is an empty one, unless `$STOIC_CONFIG` names it.
+
+    Args:
+        environment: says where the file is
+
+    Raises:
+        ConfigurationError: it cannot be read, is no TOML, has an unknown key or a value of the wrong type, or holds a key
+            while others may read it
+    """
+    path = configuration_path(environment)
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            data = file.read()
+    except FileNotFoundError:
+        if environment.get("STOIC_CONFIG"):
+            raise ConfigurationError(
+                f"$STOIC_CONFIG names {path}, which does not exist; create it or unset it"
+            ) from None
+        return Configuration()
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read ({error.strerror}); make it readable or move it") from None
+    found = _checked(path, _parsed(path, data))
+    exposed = next((name for name, section in found.providers.items() if section.key), None)
+    if exposed is not None and mode & _FORBIDDEN_MODE:
+        raise ConfigurationError(
+            f"{path} holds the key of providers.{exposed} and others may read it; run chmod 600 {path}"
+        )
+    return found
+
+
+def _parsed(path: Path, data: bytes) -> dict[str, Any]:
+    try:
+        return tomllib.loads(data.decode())
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path} is not UTF-8 (byte {error.start}); convert it") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path} is no TOML: {error}; correct it there") from None
+
+
+def _checked(path: Path, tree: dict[str, Any]) -> Configuration:
+    _refuse_unknown(path, "", tree, _KEYS)
+    for name, section in _SECTIONS.items():
+        if isinstance(tree.get(name), dict):
+            _refuse_unknown(path, f"{name}.", tree[name], _field_names(section))
+    providers = tree.get("providers")
+    for name, section in (cast("dict[str, Any]", providers) if isinstance(providers, dict) else {}).items():
+        if isinstance(section, dict):
+            _refuse_unknown(path, f"providers.{name}.", cast("dict[str, Any]", section), _field_names(ProviderSection))
+    try:
+        found = msgspec.convert({**tree, "path": str(path)}, Configuration)
+    except msgspec.ValidationError as error:
+        # The text names types and the place, never a value.
+        raise ConfigurationError(f"{path}: {_readable(str(error))}; correct it there") from None
+    for name, section in found.providers.items():
+        _check_provider(path, name, section)
+    _check_values(path, found)
+    return found
+
+
+def _check_provider(path: Path, name: str, section: ProviderSection) -> None:
+    place = f"{path}: providers.{name}"
+    if name in PROVIDERS:
+        if section.api is not None:
+            raise ConfigurationError(f"{place}.api: {name} speaks {PROVIDERS[name].api} anyway; remove it")
+    elif section.api is None or section.base_url is None:
+        near = near_names(name, list(PROVIDERS))
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise ConfigurationError(f"{place}: no provider of that name is known; {hint}A new one needs api and base_url")
+
+
+def _check_values(path: Path, found: Configuration) -> None:
+    given = found.parameters
+    try:
+        check_sampling(Sampling(given.max_tokens, given.temperature, given.reasoning_effort))
+    except UsageError as error:
+        raise ConfigurationError(f"{path}: parameters: {error}") from None
+    if found.limits.deadline_seconds is not None and found.limits.deadline_seconds <= 0:
+        raise ConfigurationError(f"{path}: limits.deadline_seconds must be above 0; correct it there")
+    low = next((name for name, tokens in found.context_windows.items() if tokens < 1), None)
+    if low is not None:
+        raise ConfigurationError(f"{path}: context_windows.{low} must be at least 1; correct it there")
+
+
+def _refuse_unknown(path: Path, place: str, tree: dict[str, Any], known: list[str]) -> None:
+    unknown = next((key for key in tree if key not in known), None)
+    if unknown is not None:
+        near = near_names(unknown, known)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+        raise ConfigurationError(f"{path}: {place}{unknown} is no key of the configuration; {hint}")
+
+
+def _field_names(section: type[msgspec.Struct]) -> list[str]:
+    return [field.name for field in msgspec.structs.fields(section)]
+
+
+def _readable(message: str) -> str:
+    """Return msgspec's text with the place first, as a person writes it."""
+    said, separator, place = message.partition(" - at `$")
+    return f"{place.rstrip('`').lstrip('.')}: {said}" if separator else said
