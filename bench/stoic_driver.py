@@ -17,10 +17,11 @@ class Stoic(Driver):
 
     async def open(self):
         from stoic import Agent, Runtime, tool
-        from stoic.settings import Secret, Settings
+        from stoic.settings import Access, Secret, Settings
 
         settings = Settings(
-            database=str(self.db / "stoic.db"), openai_base_url=self.base_url + "/v1", openai_api_key=Secret("sk-mock")
+            database=str(self.db / "stoic.db"),
+            access={"openai-chat": Access(base_url=self.base_url + "/v1", key=Secret("sk-mock"))},
         )
         self.runtime = await Runtime(settings=settings).__aenter__()
         self.agent = Agent(

@@ -5,7 +5,7 @@ import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -14,6 +14,8 @@ from stoic.models.entries import ApiName
 from stoic.models.providers import PROVIDERS, near_names
 from stoic.records import Record
 from stoic.sampling import Sampling, check_sampling
+
+Section = TypeVar("Section")
 
 _FORBIDDEN_MODE = stat.S_IRWXG | stat.S_IRWXO
 
@@ -136,14 +138,12 @@ def _checked(path: Path, tree: dict[str, Any]) -> Configuration:
         if isinstance(tree.get(name), dict):
             _refuse_unknown(path, f"{name}.", tree[name], _field_names(section))
     providers = tree.get("providers")
-    for name, section in (cast("dict[str, Any]", providers) if isinstance(providers, dict) else {}).items():
+    for name, section in cast("dict[str, Any]", providers if isinstance(providers, dict) else {}).items():
         if isinstance(section, dict):
-            _refuse_unknown(path, f"providers.{name}.", cast("dict[str, Any]", section), _field_names(ProviderSection))
-    try:
-        found = msgspec.convert({**tree, "path": str(path)}, Configuration)
-    except msgspec.ValidationError as error:
-        # The text names types and the place, never a value.
-        raise ConfigurationError(f"{path}: {_readable(str(error))}; correct it there") from None
+            keys = cast("dict[str, Any]", section)
+            _refuse_unknown(path, f"providers.{name}.", keys, _field_names(ProviderSection))
+            _converted(path, f"providers.{name}", keys, ProviderSection)
+    found = _converted(path, "", {**tree, "path": str(path)}, Configuration)
     for name, section in found.providers.items():
         _check_provider(path, name, section)
     _check_values(path, found)
@@ -186,7 +186,11 @@ def _field_names(section: type[msgspec.Struct]) -> list[str]:
     return [field.name for field in msgspec.structs.fields(section)]
 
 
-def _readable(message: str) -> str:
-    """Return msgspec's text with the place first, as a person writes it."""
-    said, separator, place = message.partition(" - at `$")
-    return f"{place.rstrip('`').lstrip('.')}: {said}" if separator else said
+def _converted(path: Path, place: str, tree: object, section: type[Section]) -> Section:
+    """Return a part of the file as its record, or say with the place first what does not fit."""
+    try:
+        return msgspec.convert(tree, section)
+    except msgspec.ValidationError as error:
+        said, _, inside = str(error).partition(" - at `$")
+        where = f"{place}{inside.rstrip('`')}".lstrip(".") or "the file"
+        raise ConfigurationError(f"{path}: {where}: {said}; correct it there") from None

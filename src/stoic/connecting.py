@@ -105,18 +105,16 @@ class Connector:
         entry = self._settings.entry(provider)
         if entry is not None and name:
             return entry, name
-        known = [*self._settings.providers, *PROVIDERS]
         if entry is not None:
-            hint = f"after {provider}: the model's name is missing"
-        elif not name:
-            hint = f"such as openai:{model}" if model else "such as openai:NAME"
-        else:
-            near = near_names(provider, known)
-            hint = (
-                f"did you mean {' or '.join(f'{each}:{name}' for each in near)}?" if near else f"such as openai:{name}"
+            raise ConfigurationError(f"model {model!r}: the name after {provider}: is missing; write {provider}:NAME")
+        if not name:
+            raise ConfigurationError(
+                f"model {model!r}: write PROVIDER:NAME, such as openai:{model or 'NAME'}; `stoic config` lists the providers"
             )
+        near = near_names(provider, [*self._settings.providers, *PROVIDERS])
+        hint = f"did you mean {' or '.join(f'{each}:{name}' for each in near)}?" if near else "write PROVIDER:NAME"
         raise ConfigurationError(
-            f"model {model!r}: write PROVIDER:NAME with one of the providers {', '.join(known)}; {hint}"
+            f"model {model!r}: there is no provider {provider!r}; {hint} (`stoic config` lists the providers)"
         )
 
     def _client(self, url: str) -> HttpProvider:
@@ -160,9 +158,7 @@ def _plain(access: Access) -> str | None:
 
 def _key_remedy(entry: ProviderEntry) -> str:
     variables = entry.key_variables + entry.bearer_variables
-    where = (
-        f", or point {_either(entry.url_variables)} (or --base-url) at another server" if entry.url_variables else ""
-    )
+    where = f", or point {_either(entry.url_variables)} (or --base-url) at another server" if entry.base_url else ""
     return f"Set {_either(variables)}{where}"
 
 

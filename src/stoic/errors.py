@@ -37,5 +37,9 @@ class RejectedStepError(StoreError):
     """The step breaks a rule the log itself enforces, such as changing an accepted row (SPEC §9)."""
 
 
+class UnsendableError(StoicError):
+    """The gate found a request that must not be sent: a bug of stoic; nothing was sent."""
+
+
 class BrokenInvariantError(StoicError):
-    """A bug of stoic: the gate found a request that must not be sent, or a state that cannot be."""
+    """A bug of stoic: a state that cannot be."""

@@ -60,6 +60,8 @@ class AttemptFailed(Record, frozen=True, tag="attempt_failed", rename={"failure_
     recovers_with: str
     status: int | None = None
     evidence: list[Json] = []
+    detail: str | None = None
+    """What the provider or the network said, shortened; never of a refusal."""
 
 
 class RoundRolledBack(Record, frozen=True, tag="round_rolled_back"):

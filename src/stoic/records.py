@@ -159,6 +159,8 @@ class Health(Record, frozen=True):
     config: str | None = None
     trial_until_ms: int | None = None
     """While a trial runs: when its slot is free again at the latest."""
+    trial_holder: str | None = None
+    """The thread whose turn has the trial: after a crash it goes on with it."""
     tried_at_ms: int | None = None
 
 
@@ -390,6 +392,8 @@ class Outcome(Record, frozen=True):
     """`refused`, `stuck_loop`, `budget` or `human` when the outcome is `stopped`."""
     refused: bool = False
     refusal: Refusal | None = None
+    value: Json = None
+    """The answer as a value, when the agent declares a type for it: plain JSON in the log."""
     text: str = ""
     """The answer; on any other end the assistant's own accepted text of the turn."""
     cut: bool = False

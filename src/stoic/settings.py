@@ -9,17 +9,19 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from stoic.configuration import Configuration, ProviderSection, read_configuration
+from stoic.configuration import Configuration, ParametersSection, ProviderSection, read_configuration
 from stoic.core.health import HealthPolicy
 from stoic.core.retry import RetryPolicy
 from stoic.credentials import Secret
-from stoic.errors import ConfigurationError
+from stoic.errors import ConfigurationError, UsageError
 from stoic.models.addresses import ollama_base_url, with_version_path
 from stoic.models.entries import ProviderEntry
 from stoic.models.providers import PROVIDERS
 from stoic.records import Record
-from stoic.sampling import Sampling
+from stoic.sampling import Sampling, check_sampling
+from stoic.variables import Values, first_set
 
+DEFAULT_DEADLINE_SECONDS = 600.0
 _ALL_PROXY = ("ALL_PROXY", "all_proxy")
 
 __all__ = ["Access", "Secret", "Settings", "read_settings"]
@@ -66,10 +68,12 @@ class Settings(Record, frozen=True):
     """`$NO_PROXY`, or the file: hosts, or domains with everything below them, that the proxy is not asked for; `*`: all."""
     ca_file: str | None = None
     """`$STOIC_CA_FILE` or `$SSL_CERT_FILE`, or the file: certificates to trust instead of the system's."""
-    deadline_seconds: float = 600.0
+    deadline_seconds: float = DEFAULT_DEADLINE_SECONDS
     """Longest duration of one send: `$STOIC_DEADLINE_SECONDS`, or the file."""
     retry: RetryPolicy = RetryPolicy()
     health: HealthPolicy = HealthPolicy()
+    sources: dict[str, str] = {}
+    """By field: the variable (`$NAME`) or the file that decided it; absent: the default did."""
 
     @property
     def model(self) -> str | None:
@@ -100,28 +104,47 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         if value.strip()
     }
     file = read_configuration(given)
-    limits, network = file.limits, file.network
+    values, network = Values(given, file.path), file.network
     own = {name: _own_entry(name, section) for name, section in file.providers.items() if name not in PROVIDERS}
-    entries = PROVIDERS | own
-    access = {name: _access(entry, given, file) for name, entry in entries.items()}
+    access = {name: _access(entry, given, file) for name, entry in (PROVIDERS | own).items()}
+    database = values.text("database", ("STOIC_DB",), file.database)
+    https_variables, http_variables = ("HTTPS_PROXY", "https_proxy"), ("http_proxy",)  # not $HTTP_PROXY: httpoxy.org
     return Settings(
-        database=given.get("STOIC_DB") or file.database or str(_data_folder(given) / "stoic" / "stoic.db"),
-        models=_names(given["STOIC_MODEL"]) if "STOIC_MODEL" in given else file.models,
+        database=database or str(_data_folder(given) / "stoic" / "stoic.db"),
+        models=values.names("models", ("STOIC_MODEL",), file.models),
         access={name: each for name, each in access.items() if each != Access()},
         providers=own,
         context_windows_tokens=file.context_windows,
-        sampling=Sampling(
-            max_tokens=_whole(given, "STOIC_MAX_TOKENS", file.parameters.max_tokens),
-            temperature=_number(given, "STOIC_TEMPERATURE", file.parameters.temperature),
-            reasoning_effort=given.get("STOIC_EFFORT", file.parameters.reasoning_effort),
-        ),
-        https_proxy_url=_first(given, "STOIC_PROXY", "HTTPS_PROXY", "https_proxy", *_ALL_PROXY) or network.proxy,
-        # Not $HTTP_PROXY: behind CGI it is the request's header, which a stranger sets (https://httpoxy.org).
-        http_proxy_url=_first(given, "STOIC_PROXY", "http_proxy", *_ALL_PROXY) or network.proxy,
-        no_proxy=_names(_first(given, "NO_PROXY", "no_proxy") or "") or network.no_proxy,
-        ca_file=_first(given, "STOIC_CA_FILE", "SSL_CERT_FILE") or network.ca_file,
-        deadline_seconds=_number(given, "STOIC_DEADLINE_SECONDS", limits.deadline_seconds) or 600.0,
+        sampling=_sampling(values, file.parameters),
+        https_proxy_url=values.text("https_proxy_url", ("STOIC_PROXY", *https_variables, *_ALL_PROXY), network.proxy),
+        http_proxy_url=values.text("http_proxy_url", ("STOIC_PROXY", *http_variables, *_ALL_PROXY), network.proxy),
+        no_proxy=values.names("no_proxy", ("NO_PROXY", "no_proxy"), network.no_proxy),
+        ca_file=values.text("ca_file", ("STOIC_CA_FILE", "SSL_CERT_FILE"), network.ca_file),
+        deadline_seconds=_deadline_seconds(values, file.limits.deadline_seconds),
+        sources=values.sources,
     )
+
+
+def _sampling(values: Values, in_file: ParametersSection) -> Sampling:
+    sampling = Sampling(
+        max_tokens=values.whole("max_tokens", "STOIC_MAX_TOKENS", in_file.max_tokens),
+        temperature=values.number("temperature", "STOIC_TEMPERATURE", in_file.temperature),
+        reasoning_effort=values.text("reasoning_effort", ("STOIC_EFFORT",), in_file.reasoning_effort),
+    )
+    try:
+        return check_sampling(sampling)
+    except UsageError as error:
+        # The file's values were checked when it was read, so a variable's is wrong.
+        raise ConfigurationError(f"{error} (see $STOIC_MAX_TOKENS, $STOIC_TEMPERATURE, $STOIC_EFFORT)") from None
+
+
+def _deadline_seconds(values: Values, in_file: float | None) -> float:
+    seconds = values.number("deadline_seconds", "STOIC_DEADLINE_SECONDS", in_file)
+    if seconds is None:
+        return DEFAULT_DEADLINE_SECONDS
+    if seconds <= 0:
+        raise values.unusable("STOIC_DEADLINE_SECONDS", "not above 0")
+    return seconds
 
 
 def _own_entry(name: str, section: ProviderSection) -> ProviderEntry:
@@ -132,12 +155,11 @@ def _own_entry(name: str, section: ProviderSection) -> ProviderEntry:
 def _access(entry: ProviderEntry, given: Mapping[str, str], file: Configuration) -> Access:
     section = file.providers.get(entry.name, ProviderSection())
     url, url_from = _base_url(entry, given, section, file.path)
-    bearer = _set(given, entry.bearer_variables)
-    key_variable = _set(given, entry.key_variables) or bearer
-    if section.key_variable and key_variable is None:
-        key_variable = section.key_variable if section.key_variable in given else None
+    own = (section.key_variable,) if section.key_variable else ()
+    bearer = first_set(given, entry.bearer_variables)
+    key_variable = first_set(given, own + entry.key_variables) or bearer
     key, key_from = (given[key_variable], f"${key_variable}") if key_variable else (section.key, file.path)
-    version = _set(given, entry.version_variables)
+    version = first_set(given, entry.version_variables)
     return Access(
         base_url=url,
         base_url_from=url_from,
@@ -153,43 +175,11 @@ def _base_url(
     entry: ProviderEntry, given: Mapping[str, str], section: ProviderSection, path: str | None
 ) -> tuple[str | None, str | None]:
     """Return the base URL that is not the table's, and where it is from."""
-    variable = _set(given, entry.url_variables)
+    variable = first_set(given, entry.url_variables)
     if variable is None:
         return (section.base_url, path if section.base_url else None)
     url = ollama_base_url(given[variable]) if variable == "OLLAMA_HOST" else given[variable]
     return with_version_path(url, entry.version_path), f"${variable}"
-
-
-def _set(given: Mapping[str, str], variables: tuple[str, ...]) -> str | None:
-    return next((name for name in variables if name in given), None)
-
-
-def _first(given: Mapping[str, str], *variables: str) -> str | None:
-    name = _set(given, variables)
-    return given[name] if name else None
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _number(given: Mapping[str, str], variable: str, otherwise: float | None) -> float | None:
-    if variable not in given:
-        return otherwise
-    try:
-        return float(given[variable])
-    except ValueError:
-        raise ConfigurationError(
-            f"${variable} is {given[variable]!r}, which is no number; change or unset it"
-        ) from None
-
-
-def _whole(given: Mapping[str, str], variable: str, otherwise: int | None) -> int | None:
-    if variable not in given:
-        return otherwise
-    if not given[variable].isdecimal():
-        raise ConfigurationError(f"${variable} is {given[variable]!r}, which is no whole number; change or unset it")
-    return int(given[variable])
 
 
 def _data_folder(given: Mapping[str, str]) -> Path:

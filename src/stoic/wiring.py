@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import uuid_utils
 
 from stoic.connecting import Connector
+from stoic.errors import ConfigurationError
 from stoic.ports import Clock, Connection, Ids, Outside, Store
 from stoic.runtime.agents import Agent
 from stoic.runtime.engine import Engine, Numbers
@@ -15,6 +17,7 @@ from stoic.runtime.threads import Thread
 from stoic.settings import Settings, read_settings
 from stoic.store.owners import this_process
 from stoic.store.sqlite import SqliteStore
+from stoic.tools.spilling import Spill
 
 
 class SystemClock:
@@ -67,13 +70,18 @@ class Runtime(Engine):
             connect: from `PROVIDER:NAME` to a connection; default by the settings
         """
         settings = settings or read_settings()
+        check_database(database or settings.database)
         clock = clock or SystemClock()
         ids = ids or RandomIds()
+        path = Path(database or settings.database)
         super().__init__(
-            outside=Outside(store=store or SqliteStore(database or settings.database), clock=clock, ids=ids),
+            outside=Outside(store=store or SqliteStore(path), clock=clock, ids=ids),
             owner=this_process(ids.new(), clock.now_ms()),
             connect=connect or Connector(settings, clock),
-            numbers=Numbers(retry=settings.retry, health=settings.health, deadline_ms=round(settings.deadline_seconds * 1000)),
+            spill=Spill(path.absolute().parent / "spill") if store is None else None,
+            numbers=Numbers(
+                retry=settings.retry, health=settings.health, deadline_ms=round(settings.deadline_seconds * 1000)
+            ),
         )
 
     def thread(self, thread: str, agent: Agent, *, session: str | None = None) -> Thread:
@@ -88,3 +96,16 @@ class Runtime(Engine):
             UsageError: the id is empty, too long or not printable
         """
         return Thread(self, thread, agent, session=session or self.ids.new())
+
+
+def check_database(database: str) -> None:
+    """Check that a database is named as this version can use it.
+
+    Raises:
+        ConfigurationError: it is a URL; the text does not repeat it, since it may hold a password
+    """
+    scheme, separator, _ = database.partition("://")
+    if separator:
+        raise ConfigurationError(
+            f"the database is named as a {scheme}:// URL; this version takes the path of a SQLite file"
+        )

@@ -5,7 +5,8 @@ import re
 
 from rich.cells import cell_len
 
-_SEQUENCE = re.compile(r"\x1b\[([0-9;]*)([A-Za-z])")
+_SEQUENCE = re.compile(r"\x1b\[(\??[0-9;]*)([A-Za-z])")
+_MODES = re.compile(r"\?[0-9]+[hl]")
 
 
 class Display:
@@ -18,6 +19,10 @@ class Display:
         """All lines, those that scrolled off included; a wide character is followed by an empty cell."""
         self.unknown: list[str] = []
         """Escape sequences this terminal does not know."""
+        self.prompts = 0
+        """How often a line editor began to listen: it turns bracketed paste on."""
+        self.questions = 0
+        """Questions for the cursor's position that wait for an answer."""
         self._row = 0
         self._column = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -43,10 +48,23 @@ class Display:
     def text(self) -> str:
         return "\n".join("".join(line).rstrip() for line in self.lines)
 
+    def position(self) -> str:
+        """Return where the cursor is, as a terminal says it: row and column of the screen, counted from 1."""
+        return f"\x1b[{self._row - self._top() + 1};{self._column + 1}R"
+
+    def _top(self) -> int:
+        return max(0, len(self.lines) - self.rows)
+
     def _command(self, argument: str, name: str) -> None:
-        top = max(0, len(self.lines) - self.rows)
         if name == "A":
-            self._row = max(top, self._row - int(argument or 1))
+            self._row = max(self._top(), self._row - int(argument or 1))
+        elif name in "CD":
+            step = int(argument or 1) * (1 if name == "C" else -1)
+            self._column = min(max(self._column + step, 0), self.columns - 1)
+        elif name == "n" and argument == "6":
+            self.questions += 1
+        elif _MODES.fullmatch(argument + name):
+            self.prompts += argument + name == "?2004h"
         elif name == "J" and argument in {"", "0"}:
             del self.lines[self._row + 1 :]
             del self.lines[self._row][self._column :]
@@ -56,6 +74,8 @@ class Display:
     def _put(self, character: str) -> None:
         if character == "\r":
             self._column = 0
+        elif character == "\b":
+            self._column = max(self._column - 1, 0)
         elif character == "\n":
             self._next_line()
         elif character >= " ":

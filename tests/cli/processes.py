@@ -1,6 +1,7 @@
 """The real command as a real process: beside pipes, or on a terminal of its own."""
 
 import os
+import re
 import select
 import signal
 import subprocess
@@ -13,6 +14,9 @@ from tests.cli.display import Display
 
 LIMIT_SECONDS = 60
 """A test that waits longer has failed; nothing waits for time to pass."""
+
+_FOREIGN = re.compile(r"^(?:STOIC|XDG|OPENAI|AZURE|OLLAMA)_|_API_KEY$|_TOKEN$|_BASE_URL$|(?i:_proxy)$|^SSL_CERT_FILE$")
+"""Variables of whoever runs the tests that would decide something here."""
 
 # The child makes the terminal its own, so that Ctrl-C typed there reaches it; then it becomes the command.
 _ON_TERMINAL = (
@@ -28,7 +32,7 @@ class Bench:
         self.workspace = folder / "workspace"
         self.database = folder / "log.db"
         self.workspace.mkdir()
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "STOIC_", "XDG_"))}
+        kept = {name: value for name, value in os.environ.items() if not _FOREIGN.search(name)}
         for name in ("NO_COLOR", "COLUMNS", "LINES"):
             kept.pop(name, None)
         self.environment = kept | {
@@ -45,6 +49,10 @@ class Bench:
         """Return the arguments of `run` against a provider, in the workspace."""
         where = ["--workspace", str(self.workspace), "--model", "openai-chat:m", "--base-url", provider.base_url]
         return ["run", *arguments, *where]
+
+    def talking(self, provider, *arguments: str) -> list[str]:
+        """Return the arguments of `chat` against a provider, in the workspace."""
+        return ["chat", *self.working(provider, *arguments)[1:]]
 
     def stoic(self, *arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end beside pipes."""
@@ -110,8 +118,14 @@ class Terminal:
             if not self._read():
                 raise AssertionError(f"{text!r} never came; the display at the end:\n{self.display.text()}")
 
-    def type(self, text: str) -> None:
-        os.write(self._master, text.encode())
+    def wait_for_prompt(self, times: int) -> None:
+        """Read until a line editor listens, for so many times since the beginning."""
+        while self.display.prompts < times:
+            if not self._read():
+                raise AssertionError(f"prompt {times} never came; the display at the end:\n{self.display.text()}")
+
+    def type(self, text: str | bytes) -> None:
+        os.write(self._master, text.encode() if isinstance(text, str) else text)
 
     def interrupt(self) -> None:
         """Press Ctrl-C."""
@@ -133,5 +147,8 @@ class Terminal:
         except OSError:  # EIO: the other side is closed
             return False
         self.display.feed(data)
+        while self.display.questions:
+            self.display.questions -= 1
+            self.type(self.display.position())
         self.raw += data.decode(errors="replace")
         return bool(data)

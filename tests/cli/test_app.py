@@ -10,7 +10,7 @@ from stoic.cli.endings import exit_code
 from stoic.core.failures import DEFAULT_AXIS, FailureClass
 from stoic.records import Outcome, Parked
 
-COMMANDS = ["run", "show", "threads", "demo", "explain", "scan", "scripted"]
+COMMANDS = ["run", "chat", "show", "threads", "health", "doctor", "config", "demo", "explain", "scan", "scripted"]
 
 
 def test_help_names_every_command_and_where_to_start(bench):
@@ -63,6 +63,18 @@ def test_help_loads_nothing_of_the_runtime(arguments, bench):
     )
     heavy = {"asyncio", "pydantic", "apsw", "msgspec", "httpx2", "stoic.wiring", "stoic.testing"}
     assert heavy & set(done.stdout.splitlines()[-1].split()) == set()
+
+
+@pytest.mark.parametrize(("platform", "hint"), [("win32", " On Windows, run it in WSL."), ("freebsd14", "")])
+def test_other_platform_is_one_line_at_the_start_and_exits_2(platform, hint, bench):
+    script = (
+        f"import sys; sys.platform = {platform!r}; sys.argv = ['stoic', 'threads']\nfrom stoic.cli import main\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=bench.environment, check=False
+    )
+    said = f"stoic: this platform ({platform}) is not supported; stoic runs on Linux and macOS.{hint}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (exits.USAGE, "", said)
 
 
 def test_bug_shows_its_traceback_and_exits_70(bench):

@@ -4,7 +4,8 @@ import asyncio
 import json
 from typing import Any
 
-from stoic.records import Owner, Row, Step, ThreadRecord, ViewChange
+from stoic.cli.timeline import timeline
+from stoic.records import Operation, Owner, Row, Step, ThreadRecord, ViewChange
 from stoic.store.sqlite import SqliteStore
 from stoic.testing import ScriptedProvider
 
@@ -38,6 +39,60 @@ def test_show_tells_each_step_of_a_turn_in_order(bench):
     assert [text for text in order if text not in done.stdout] == []
     assert sorted(order, key=done.stdout.index) == order
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_show_tells_figures_and_how_long_calls_questions_and_turns_took():
+    call = {"type": "call", "name": "shell", "arguments": "{}"}
+    rows = [
+        row(1, role="user", kind="message", content={"text": "go"}, created_at=1_000),
+        row(2, role="assistant", kind="reply", content={"parts": [call]}, created_at=2_000),
+        row(3, role="system", kind="question", created_at=2_000, content={"questions": [{"operation": "t.1.1.0", "tool": "shell"}]}),
+        row(4, role="system", kind="answer", created_at=9_000, content={"operation": "t.1.1.0", "answer": "once"}),
+        row(5, role="tool", kind="result", created_at=9_000, content={"operation": "t.1.1.0", "tool": "shell", "text": "x"}),
+        row(6, role="system", kind="outcome", created_at=13_340, content={
+            "outcome": "completed", "rounds": 2, "cost_usd": 0.0123, "usage": {"input_tokens": 1500, "output_tokens": 20},
+        }),
+    ]  # fmt: skip
+    operation = Operation(
+        id="t.1.1.0", thread="t", turn=1, round=1, index=0, tool="shell", effect="exec", arguments_key="k",
+        state="returned", started_at=9_000, ended_at=11_500, runs=1,
+    )  # fmt: skip
+    lines = [line.text.strip() for line in timeline(rows, [operation])]
+    assert "✓ shell: delivered, readable, returned · t.1.1.0 · 2.5 s" in lines
+    assert "a person answered once for t.1.1.0 · after 7 s" in lines
+    assert "outcome: completed · 2 rounds · 1,500 tokens in, 20 out · $0.0123 · 12 s" in lines
+
+
+def test_show_tells_fallbacks_switches_and_events_of_kinds_it_does_not_know():
+    two = {"from": {"provider": "p", "model": "a"}, "to": {"provider": "p", "model": "b"}}
+    rows = [
+        row(1, role="system", kind="switch", content={"model": "p:a"}),
+        row(2, role="system", kind="fallback", content={**two, "class": "auth", "skipped": False}),
+        row(3, role="system", kind="fallback", content={**two, "class": "auth", "skipped": True}),
+        row(4, role="system", kind="novelty", content={"what": "a\x1b[2J thing", "deep": {"x": 1}}),
+        row(5, role="system", kind="novelty", content={"what": CANARY}, quarantine="excluded"),
+    ]
+    lines = [line.text.strip() for line in timeline(rows, [])]
+    assert lines[2:] == [
+        "a person switched to p:a",
+        "⇄ p:b answers the rest of this turn: p:a failed (auth)",
+        "⇄ p:b answers the rest of this turn: p:a is closed after auth",
+        "novelty what=a[2J thing",
+        "novelty",
+    ]
+
+
+def test_show_folds_long_lines_on_a_narrow_terminal_and_leaves_them_whole_in_a_pipe(bench):
+    answer = "every one of these words must be found again " * 3
+    with ScriptedProvider([[f"text:{answer}"]]) as provider:
+        bench.stoic(*bench.working(provider, "go", "--thread", "t"))
+    with bench.terminal("show", "t", columns=32) as terminal:
+        assert terminal.end() == 0
+    shown = terminal.display.text()
+    assert (
+        answer.split() == " ".join(line.strip() for line in shown.splitlines() if line.startswith("      ")).split()[1:]
+    )
+    assert answer.strip() in bench.stoic("show", "t").stdout
 
 
 def test_show_json_holds_rows_and_the_three_facts_of_each_call(bench):

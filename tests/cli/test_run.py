@@ -152,11 +152,11 @@ def test_environment_names_model_and_server(bench):
 
 
 WRONG = {
-    "no model": (["run", "hi"], "no model is named; add --model openai-chat:NAME"),
+    "no model": (["run", "hi"], "no model is named; add --model PROVIDER:NAME"),
     "no key": (["run", "hi", "--model", "openai-chat:m"], "no key. Set OPENAI_API_KEY"),
     "unknown provider": (
         ["run", "hi", "--model", "nope:m"],
-        "write PROVIDER:NAME with one of the providers openai-chat",
+        "there is no provider 'nope'",
     ),
     "bad base url": (["run", "hi", "--model", "openai-chat:m", "--base-url", "ftp://x"], "base URL 'ftp://x'"),
     "missing workspace": (["run", "hi", "--model", "openai-chat:m", "--workspace", "none"], "'none' does not exist"),

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from stoic.core.replay import gate, messages
-from stoic.errors import BrokenInvariantError
+from stoic.errors import UnsendableError
 from stoic.records import CallPart, ImagePart, Row, TextPart, ThinkingPart, ToolMessage, UserMessage
 
 IMAGE = {"media_type": "image/png", "data_base64": "aW1hZ2U="}
@@ -70,5 +70,5 @@ def test_images_of_inputs_and_results_are_shown_and_a_placeholder_has_none():
 
 
 def test_input_with_neither_text_nor_images_is_not_sent():
-    with pytest.raises(BrokenInvariantError, match="message 0 is empty"):
+    with pytest.raises(UnsendableError, match="message 0 is empty"):
         gate([UserMessage(text="")])

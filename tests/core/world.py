@@ -114,6 +114,8 @@ class World:
         self.health: dict[str, Health] = {}
         self.summary: str | None = "what happened before"
         self.summarised: list[Summarise] = []
+        self.others_health: list[Health] = []
+        """What other workers have stored of the routes since this turn began."""
         self.claims = True
         """Whether a trial that is asked for is granted."""
         self.inbox: list[InboxEntry] = []
@@ -215,7 +217,7 @@ class Life:
                 gate(view)
                 assert command.upto_seq == len(world.rows)
                 world.sends.append((command, view))
-                return Replied(report=world.reply(command), now_ms=world.now_ms)
+                return Replied(report=world.reply(command), now_ms=world.now_ms, health=world.others_health)
             case Start():
                 for planned in command.calls:
                     self.running.append(planned.operation.id)
@@ -231,7 +233,7 @@ class Life:
                     return self._cancelled()
                 world.slept_ms.append(command.until_ms - world.now_ms)
                 world.now_ms = max(world.now_ms, command.until_ms)
-                return Woke(now_ms=world.now_ms)
+                return Woke(now_ms=world.now_ms, health=world.others_health)
             case Summarise():
                 if self.cancelling is not None:
                     return self._cancelled()
@@ -242,6 +244,8 @@ class Life:
                     world.health[command.health.route] = command.health
                 return Claimed(granted=world.claims, now_ms=world.now_ms)
             case AskStatus():
+                if self.cancelling is not None:
+                    return self._cancelled()
                 return Status(answer=world.statuses.get(command.operation.id, "unknown"), now_ms=world.now_ms)
             case None:
                 raise AssertionError("the turn has ended")

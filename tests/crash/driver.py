@@ -12,7 +12,7 @@ from stoic.core.retry import RetryPolicy
 from stoic.records import Lease, Outcome, Step
 from stoic.runtime.agents import Agent
 from stoic.runtime.threads import Thread
-from stoic.settings import Settings
+from stoic.settings import Access, Settings
 from stoic.store.sqlite import SqliteStore
 from stoic.tools.declaration import Tool
 from stoic.wiring import Runtime
@@ -70,7 +70,8 @@ async def finish(thread: Thread) -> None:
 
 async def main(database: str, base_url: str, side_path: str, mode: str) -> None:
     side_file = os.open(side_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    settings = Settings(database=database, openai_base_url=base_url, retry=RetryPolicy(delays_ms=(1, 1, 1)))
+    access = {"openai-chat": Access(base_url=base_url)}
+    settings = Settings(database=database, access=access, retry=RetryPolicy(delays_ms=(1, 1, 1)))
     async with Runtime(settings=settings, store=TellingStore(database)) as runtime, asyncio.TaskGroup() as group:
         for number in range(THREADS):
             name = f"t{number}"

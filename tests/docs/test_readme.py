@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stoic.testing import ScriptedProvider
+from stoic.testing import ScriptedProvider, load_script
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -49,7 +49,7 @@ def test_the_example_runs_and_goes_on_where_it_was(tmp_path: Path):
             for _ in range(2)
         ]
         words = str(len(README.split()))
-        assert said == ["completed Long enough.\n", "completed As I said.\n"]
+        assert said == ["completed: Long enough.\n", "completed: As I said.\n"]
         assert words in provider.requests[1].body.decode()
         assert provider.requests[2].body.startswith(provider.requests[1].body[:-2])
 
@@ -73,3 +73,11 @@ def test_every_dependency_has_a_row_in_the_first_decision():
     assert needed
     for name in re.findall(r'"([a-z0-9-]+)', needed.group(1)):
         assert name in table, f"{name} has no row"
+
+
+def test_the_script_of_the_how_to_plays(tmp_path: Path):
+    page = (ROOT / "docs" / "how-to" / "script-a-provider.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    file = tmp_path / "script.json"
+    file.write_text(script, encoding="utf-8")
+    assert len(load_script(file).replies) == 4

@@ -67,6 +67,9 @@ class BlockingSqliteStore:
     async def inbox(self, thread: str) -> list[InboxEntry]:
         return self._do(self._store.inbox(thread))
 
+    async def delete_thread(self, thread: str, now_ms: int) -> None:
+        self._do(self._store.delete_thread(thread, now_ms))
+
     async def health(self) -> list[Health]:
         return self._do(self._store.health())
 

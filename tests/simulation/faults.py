@@ -39,6 +39,7 @@ class FaultyStore:
         self.inbox = inner.inbox
         self.cancel_requests = inner.cancel_requests
         self.health = inner.health
+        self.delete_thread = inner.delete_thread
         self.claim_trial = inner.claim_trial
         self.put_health = inner.put_health
 

@@ -85,6 +85,8 @@ class Outside:
         """Each thread's log as it was last read."""
         self.generations: dict[str, int] = {}
         """Each thread's generation, as its newest row has it."""
+        self.settled: set[str] = set()
+        """Request ids whose answer was stored, as a reply or as a failed attempt."""
         self.summaries = 0
         """Requests that the runtime made for itself."""
         self.steps = 0
@@ -102,6 +104,9 @@ class Outside:
         for row in step.rows:
             self.generations[lease.thread] = row.generation
             request = row.meta.get("request_id")
+            settled = request or (row.content.get("request_id") if row.kind == "attempt" else None)
+            if settled:
+                self.settled.add(settled)
             if row.kind == "reply" and request:
                 self.order.append(("accepted", request))
         for operation in step.operations:
@@ -117,6 +122,10 @@ class Outside:
         """Note that what the process got last for the thread cannot be stored: it died, or lost its lease."""
         mine = [one.id for one in self.sent if one.process == process and one.thread == thread]
         self.lost.update(mine[-1:])
+
+    def lose_unsettled(self, process: str) -> None:
+        """Note that the process died between an answer and the step that would have stored it."""
+        self.lost.update(one.id for one in self.sent if one.process == process and one.id not in self.settled)
 
     def unknown_twin(self, operation: str) -> str | None:
         """Return an equal operation of the thread whose effect is unknown now."""
@@ -146,6 +155,7 @@ class WatchedStore:
         self.inbox = inner.inbox
         self.cancel_requests = inner.cancel_requests
         self.health = inner.health
+        self.delete_thread = inner.delete_thread
         self.claim_trial = inner.claim_trial
         self.put_health = inner.put_health
         self.changes = inner.changes

@@ -184,8 +184,15 @@ class ProcessStore:
     async def cancel_requests(self, owner: str) -> list[InboxEntry]:
         return await self._reach(lambda: self._inner.cancel_requests(owner))
 
+    async def delete_thread(self, thread: str, now_ms: int) -> None:
+        await self._reach(lambda: self._inner.delete_thread(thread, now_ms))
+
     async def health(self) -> list[Health]:
-        return await self._reach(self._inner.health)
+        try:
+            return await self._reach(self._inner.health)
+        except BaseException:
+            self._process.outside.lose_unsettled(self._process.name)
+            raise
 
     async def claim_trial(self, trial: Health, now_ms: int) -> bool:
         return await self._reach(lambda: self._inner.claim_trial(trial, now_ms))

@@ -57,7 +57,17 @@ def test_a_crash_at_every_commit_leaves_nothing_wrong(seed: int, when: str):
 def test_the_runs_contain_what_they_are_meant_to_test():
     outsides = [simulate(Setting(seed=seed, crash_percent=20)) for seed in range(90)]
     lines = [line for outside in outsides for line in outside.story]
-    for what in (" dies", " is paused", " is rejected on ", "=unknown", ":question", ":nudge", "parked", " cancelled ", ":compaction"):
+    for what in (
+        " dies",
+        " is paused",
+        " is rejected on ",
+        "=unknown",
+        ":question",
+        ":nudge",
+        "parked",
+        " cancelled ",
+        ":compaction",
+    ):
         assert any(what in line for line in lines), f"no run has {what!r}"
     rows = [row for outside in outsides for thread in outside.rows.values() for row in thread]
     classes = {row.content["class"] for row in rows if row.kind == "attempt"}

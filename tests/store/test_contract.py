@@ -53,6 +53,59 @@ def test_threads_come_newest_first_and_by_prefix(play):
     play(story)
 
 
+def test_a_deleted_thread_takes_its_rows_journal_and_inbox_along_and_nothing_of_others(play):
+    async def story(log):
+        await log.store.create_thread(ThreadRecord(id="other", created_at=2))
+        await log.store.put(log.entry("kept", thread="other"))
+        await log.store.put(log.entry("gone"))
+        await log.append(log.row(1), log.row(2), accept_upto=1, operations=[log.operation(0)], release=True)
+        await log.other.delete_thread(THREAD, 0)
+        with pytest.raises(StoreError, match=f"there is no thread {THREAD}"):
+            await log.store.load(THREAD)
+        assert [found.id for found in await log.store.threads()] == ["other"]
+        assert await log.store.operations() == []
+        assert [entry.id for entry in await log.store.inbox("other")] == ["kept"]
+
+    play(story)
+
+
+def test_the_ids_of_a_deleted_thread_are_free_for_a_new_one_that_starts_empty(play):
+    async def story(log):
+        before = await log.store.put(log.entry("e"))
+        await log.append(log.row(1), operations=[log.operation(0)], release=True)
+        await log.store.delete_thread(THREAD, 0)
+        made = await log.store.create_thread(ThreadRecord(id=THREAD, created_at=9))
+        assert await log.other.load(THREAD) == Loaded(thread=made, rows=[], operations=[], inbox=[])
+        log.lease = await log.store.acquire(THREAD, "first", 0)
+        await log.append(log.row(1), operations=[log.operation(0)])
+        assert (await log.store.put(log.entry("e"))).position > before.position
+
+    play(story)
+
+
+def test_a_thread_that_somebody_living_holds_is_not_deleted(play):
+    async def story(log):
+        await log.append(log.row(1))
+        for store in (log.store, log.other):
+            with pytest.raises(HeldLeaseError):
+                await store.delete_thread(THREAD, 0)
+        assert len(await log.rows()) == 1
+        log.lives["first"] = False
+        await log.other.delete_thread(THREAD, 0)
+        with pytest.raises(StoreError, match="there is no thread"):
+            await log.append(log.row(2))
+
+    play(story)
+
+
+def test_deleting_an_unknown_thread_is_an_error_that_names_it(play):
+    async def story(log):
+        with pytest.raises(StoreError, match="there is no thread nowhere"):
+            await log.store.delete_thread("nowhere", 0)
+
+    play(story)
+
+
 def test_a_row_comes_back_as_it_was_stored(play):
     async def story(log):
         full = log.row(
@@ -243,12 +296,14 @@ def test_release_of_an_old_lease_does_nothing(play):
     play(story)
 
 
-def test_a_living_owner_keeps_its_lease_whatever_its_heartbeat(play):
+def test_a_living_owner_keeps_its_lease_until_it_has_shown_no_sign_of_life_for_fifteen_seconds(play):
     async def story(log):
         log.lives["first"] = True
+        await log.store.register(log.owner("first", heartbeat_at=1_000))
         with pytest.raises(HeldLeaseError) as held:
-            await log.other.acquire(THREAD, "second", 10**12)
-        assert held.value.owner == log.owner("first")
+            await log.other.acquire(THREAD, "second", 15_999)
+        assert held.value.owner.id == "first"
+        assert (await log.other.acquire(THREAD, "second", 16_000)).epoch == 2
 
     play(story)
 

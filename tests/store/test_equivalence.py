@@ -169,6 +169,12 @@ class Stores(RuleBasedStateMachine):
         if answer is None:
             self.last_seq[thread] += len(made)
 
+    @rule(thread=threads, now_ms=st.integers(0, 60_000))
+    def delete(self, thread, now_ms):
+        if self.both(lambda store: store.delete_thread(thread, now_ms)) is None:
+            self.both(lambda store: store.create_thread(ThreadRecord(id=thread)))
+            self.last_seq[thread] = 0
+
     @invariant()
     def they_hold_the_same(self):
         if not self.leases:

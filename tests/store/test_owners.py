@@ -48,11 +48,12 @@ def test_a_process_that_ended_is_dead_before_and_after_it_is_reaped():
     assert process_is_alive(owner) is False
 
 
-def test_a_heartbeat_decides_only_where_nobody_can_look():
+def test_an_owner_is_dead_when_its_process_is_gone_or_its_heartbeat_is_old():
     owner = structs.replace(this_process("me", 0), heartbeat_at=1_000)
     late = 1_000 + OWNER_TIMEOUT_MS
     for answer, now_ms, dead in (
-        (True, late * 2, False),
+        (True, late - 1, False),
+        (True, late, True),
         (False, 1_000, True),
         (None, late - 1, False),
         (None, late, True),

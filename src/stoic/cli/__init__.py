@@ -7,6 +7,12 @@ import sys
 def main() -> None:
     """Run the command line and exit with one of the codes of `stoic.cli.exits`."""
     _make_streams_safe()
+    from stoic.cli.platforms import objection_to
+
+    objection = objection_to(sys.platform)
+    if objection is not None:
+        print(f"stoic: {objection}", file=sys.stderr)
+        sys.exit(2)
     from stoic.cli.app import run_app
 
     code = run_app(sys.argv[1:])

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from stoic.cli import exits
+from stoic.cli.thread_commands import KnownThread, threads_app
 from stoic.errors import StoreError, UsageError
 
 app = typer.Typer(
@@ -21,7 +22,47 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
 _File = Annotated[str, typer.Argument(metavar="FILE|-", help="A file, or - for stdin.")]
+_Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="PROVIDER:NAME",
+        help="Such as openai:NAME; given again: who answers when the first cannot. Default: $STOIC_MODEL, the "
+        "configuration, or by the keys that are set.",
+        show_default=False,
+    ),
+]
+_BaseUrl = Annotated[
+    str | None,
+    typer.Option("--base-url", metavar="U", help="Where the first model is served. Default: its provider's."),
+]
+_MaxTokens = Annotated[int | None, typer.Option("--max-tokens", metavar="N", help="Longest reply.")]
+_Temperature = Annotated[
+    float | None, typer.Option("--temperature", metavar="T", help="From 0 to 2; some models take none.")
+]
+_Effort = Annotated[
+    str | None,
+    typer.Option("--effort", metavar="E", help="How much to reason: none, minimal, low, medium, high, xhigh or max."),
+]
+_Thread = Annotated[
+    str | None, typer.Option("--thread", metavar="ID", help="A new or existing thread. Default: a new one.")
+]
+_Continue = Annotated[bool, typer.Option("--continue", help="The thread with the latest activity.", show_default=False)]
+_Workspace = Annotated[
+    Path,
+    typer.Option("--workspace", metavar="DIR", help="The folder the agent works in; a thread does not remember it."),
+]
+_Yes = Annotated[bool, typer.Option("--yes", help="Allow every write and command without asking.", show_default=False)]
+_MaxRounds = Annotated[int, typer.Option("--max-rounds", metavar="N", help="Rounds of a turn at the most.")]
+_MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="USD", help="What a turn may cost; needs a model whose price is known."),
+]
+_MaxSeconds = Annotated[
+    float | None, typer.Option("--max-seconds", metavar="S", help="How long a turn may take, waits included.")
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
@@ -90,22 +131,23 @@ def run(
     prompt: Annotated[
         str | None, typer.Argument(metavar="PROMPT|-", show_default=False, help="The message; - reads it from stdin.")
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="PROVIDER:NAME", help="Such as openai-chat:NAME. Default: $STOIC_MODEL."),
+    model: _Models = None,
+    base_url: _BaseUrl = None,
+    thread: _Thread = None,
+    goes_on: _Continue = False,
+    workspace: _Workspace = Path(),
+    image: Annotated[
+        list[Path] | None,
+        typer.Option("--image", metavar="FILE", help="Show it to the model; may be given several times."),
     ] = None,
-    base_url: Annotated[str | None, typer.Option(metavar="U", help="Default: $OPENAI_BASE_URL, else OpenAI's.")] = None,
-    thread: Annotated[
-        str | None, typer.Option(metavar="ID", help="A new or existing thread. Default: a new one.")
-    ] = None,
-    workspace: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder the agent works in; a thread does not remember it.")
-    ] = Path(),
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Allow every write and command without asking.", show_default=False)
-    ] = False,
+    yes: _Yes = False,
     as_json: _Json = False,
-    max_rounds: Annotated[int, typer.Option(metavar="N", help="Rounds of the turn at the most.")] = 64,
+    max_rounds: _MaxRounds = 64,
+    max_cost: _MaxCost = None,
+    max_seconds: _MaxSeconds = None,
+    max_tokens: _MaxTokens = None,
+    temperature: _Temperature = None,
+    effort: _Effort = None,
 ) -> int:
     """Run a message, or what was left open."""
     from stoic.cli.run import RunOptions
@@ -114,13 +156,61 @@ def run(
     return run_prompt(
         RunOptions(
             prompt=prompt,
-            model=model,
+            models=model or [],
             base_url=base_url,
             thread=thread,
+            goes_on=goes_on,
             workspace=workspace,
+            images=image or [],
             yes=yes,
             as_json=as_json,
             max_rounds=max_rounds,
+            max_cost_usd=max_cost,
+            max_seconds=max_seconds,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            reasoning_effort=effort,
+        )
+    )
+
+
+@app.command(
+    help="Talk with an agent on this terminal, message after message; /help lists what it understands beside messages.",
+    short_help="Talk with an agent on this terminal.",
+)
+def chat(
+    *,
+    model: _Models = None,
+    base_url: _BaseUrl = None,
+    thread: _Thread = None,
+    goes_on: _Continue = False,
+    workspace: _Workspace = Path(),
+    yes: _Yes = False,
+    max_rounds: _MaxRounds = 64,
+    max_cost: _MaxCost = None,
+    max_seconds: _MaxSeconds = None,
+    max_tokens: _MaxTokens = None,
+    temperature: _Temperature = None,
+    effort: _Effort = None,
+) -> int:
+    """Talk with an agent."""
+    from stoic.cli.chat import chat as talk
+    from stoic.cli.preparing import WorkOptions
+
+    return talk(
+        WorkOptions(
+            models=model or [],
+            base_url=base_url,
+            thread=thread,
+            goes_on=goes_on,
+            workspace=workspace,
+            yes=yes,
+            max_rounds=max_rounds,
+            max_cost_usd=max_cost,
+            max_seconds=max_seconds,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            reasoning_effort=effort,
         )
     )
 
@@ -131,7 +221,7 @@ def run(
 )
 def show(
     *,
-    thread: Annotated[str, typer.Argument(metavar="THREAD", help="Its id; `stoic threads` lists them.")],
+    thread: KnownThread,
     as_json: _Json = False,
 ) -> int:
     """Show one thread."""
@@ -140,12 +230,58 @@ def show(
     return show_thread(thread, as_json=as_json, stdout=sys.stdout)
 
 
-@app.command(help="List the threads of the log, the latest first.")
-def threads(*, as_json: _Json = False) -> int:
-    """List threads."""
-    from stoic.cli.threads import threads as list_threads
+app.add_typer(threads_app, name="threads")
 
-    return list_threads(as_json=as_json, stdout=sys.stdout)
+health_app = typer.Typer(
+    help="Show which models have failed and are shut for a while; `retry` lets the next request through.",
+    short_help="Show which models are shut after failures.",
+    invoke_without_command=True,
+    subcommand_metavar="[COMMAND [ARGS]...]",
+    rich_markup_mode=None,
+)
+app.add_typer(health_app, name="health")
+
+
+@health_app.callback()
+def health(*, context: typer.Context, as_json: _Json = False) -> int | None:
+    """Show the routes' health."""
+    if context.invoked_subcommand is not None:
+        return None
+    from stoic.cli.health import health as show_health
+
+    return show_health(as_json=as_json, stdout=sys.stdout)
+
+
+@health_app.command(
+    help="Let the next request to MODEL through: what shut it is over.", short_help="Try a model again now."
+)
+def retry(*, model: Annotated[str, typer.Argument(metavar="MODEL", help="As `stoic health` lists it.")]) -> int:
+    """Let the next request to a model through."""
+    from stoic.cli.health import retry as retry_model
+
+    return retry_model(model, stdout=sys.stdout)
+
+
+@app.command(
+    help="Check what stoic finds here: versions, configuration, keys, models, database; with a remedy a line.",
+    short_help="Check what stoic finds here.",
+)
+def doctor(*, as_json: _Json = False) -> int:
+    """Check this machine."""
+    from stoic.cli.doctor import doctor as examine
+
+    return examine(as_json=as_json, stdout=sys.stdout)
+
+
+@app.command(
+    help="Show the configuration file's path, every setting with what decided it, and the providers. Keys are never shown.",
+    short_help="Show the settings and what decided them.",
+)
+def config(*, as_json: _Json = False) -> int:
+    """Show the settings."""
+    from stoic.cli.config import config as show_config
+
+    return show_config(as_json=as_json, stdout=sys.stdout)
 
 
 @app.command(
@@ -157,6 +293,47 @@ def demo() -> int:
     from stoic.cli.demo import demo as run_demo
 
     return run_demo(stdout=sys.stdout, stderr=sys.stderr)
+
+
+operations_app = typer.Typer(
+    help="Look at the journal of tool calls, and decide about those whose effect is unknown.",
+    short_help="List tool calls; decide about unknown ones.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(operations_app, name="operations")
+
+
+@operations_app.command("list", help="List operations, the newest first.")
+def list_operations(
+    *,
+    thread: Annotated[
+        str | None, typer.Option("--thread", metavar="ID", help="Of one thread only.", show_default=False)
+    ] = None,
+    unknown: Annotated[
+        bool, typer.Option("--unknown", help="Only those that wait for a person's decision.", show_default=False)
+    ] = False,
+    as_json: _Json = False,
+) -> int:
+    """List operations."""
+    from stoic.cli.operations import list_operations as list_them
+
+    return list_them(thread=thread, unknown=unknown, as_json=as_json, stdout=sys.stdout)
+
+
+@operations_app.command(
+    help="Say what became of an operation whose effect is unknown; an equal call may then run again.",
+    short_help="Decide about an unknown operation.",
+)
+def resolve(
+    *,
+    operation: Annotated[str, typer.Argument(metavar="ID", help="`stoic operations list --unknown` shows it.")],
+    decision: Annotated[str, typer.Argument(metavar="done|not_done", help="Whether it took effect.")],
+) -> int:
+    """Resolve an operation."""
+    from stoic.cli.operations import resolve_operation
+
+    return resolve_operation(operation, decision, stdout=sys.stdout)
 
 
 @app.command(

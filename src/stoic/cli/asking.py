@@ -8,8 +8,9 @@ from stoic.cli.cleaning import escaped
 from stoic.cli.keyboard import Keyboard
 from stoic.cli.screen import Screen
 from stoic.cli.stopping import Stopper
-from stoic.records import Parked, Question
+from stoic.records import Json, Parked, Question
 from stoic.runtime.threads import Thread
+from stoic.tools.editing import edited, read_editable
 from stoic.tools.workspace import OutsideWorkspaceError, Workspace
 
 _ANSWERS = {
@@ -73,8 +74,10 @@ class Asker:
         screen = self._screen
         screen.block(f"{question.tool} ({question.effect}) asks to run:", "bold")
         arguments = msgspec.json.decode(question.arguments or "{}")
-        if question.tool == "write_file":
-            for line in self._changes(arguments["path"], arguments["content"]):
+        if question.tool in {"write_file", "edit_file"}:
+            edits = question.tool == "edit_file"
+            changes = self._edit(arguments) if edits else self._changes(arguments["path"], arguments["content"])
+            for line in _cut(changes):
                 screen.block(escaped(line), _STYLES.get(line[:1], "plain"))
         elif question.tool == "shell":
             screen.block(f"$ {escaped(arguments['command'])}", "cyan")
@@ -100,11 +103,31 @@ class Asker:
             title = f"replaces {path}, which cannot be shown as text" if exists else f"creates {path}"
             lines = [title, *(f"+{line}" for line in content.splitlines())]
         else:
-            lines = list(
-                difflib.unified_diff(before.splitlines(), content.splitlines(), f"{path} (now)", path, lineterm="")
-            ) or [f"{path} would be written with the same lines as it has"]
-        left_out = len(lines) - _LIMIT_LINES
-        return lines if left_out <= 0 else [*lines[:_LIMIT_LINES], f"[{left_out} MORE LINES ARE NOT SHOWN]"]
+            lines = _diff(path, before, content)
+        return lines
+
+    def _edit(self, arguments: Json) -> list[str]:
+        """Return a diff of the file as it is against what the edit would make of it, or why it would fail."""
+        path, old, new = arguments["path"], arguments["old"], arguments["new"]
+        try:
+            before = read_editable(self._workspace, path)
+            after = edited(path, before, old, new, int(arguments.get("count", 1)))
+        except (OSError, ValueError, RuntimeError) as error:  # no such file, no such place, a loop of links
+            return [f"the call would fail: {error}"]
+        if len(before) > _LIMIT_BYTES:
+            pieces = [*(f"-{line}" for line in old.splitlines()), *(f"+{line}" for line in new.splitlines())]
+            return [f"{path} is too large for a diff; in it would be replaced:", *pieces]
+        return _diff(path, before, after)
+
+
+def _diff(path: str, before: str, after: str) -> list[str]:
+    found = difflib.unified_diff(before.splitlines(), after.splitlines(), f"{path} (now)", path, lineterm="")
+    return list(found) or [f"{path} would be written with the same lines as it has"]
+
+
+def _cut(lines: list[str]) -> list[str]:
+    left_out = len(lines) - _LIMIT_LINES
+    return lines if left_out <= 0 else [*lines[:_LIMIT_LINES], f"[{left_out} MORE LINES ARE NOT SHOWN]"]
 
 
 def _text_of(data: bytes) -> str | None:

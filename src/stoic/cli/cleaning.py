@@ -14,6 +14,8 @@ _ESCAPED: dict[int, str | None] = {
     0x09: "    ",
 }
 _ELLIPSIS = "…"
+_NARROWEST_CELLS = 10
+"""Fewer cells beside the indent are left to the terminal to wrap."""
 
 
 def stripped(text: str) -> str:
@@ -42,3 +44,28 @@ def shortened(text: str, limit_cells: int) -> str:
             break
         kept.append(character)
     return "".join(kept) + _ELLIPSIS
+
+
+def folded(text: str, columns: int | None) -> list[str]:
+    """Return a line as the lines of a terminal so wide, the following ones indented like the first.
+
+    Args:
+        text: one line
+        columns: cells of a line; None: it is not folded
+    """
+    indent = len(text) - len(text.lstrip(" "))
+    if columns is None or cell_len(text) <= columns or columns < indent + _NARROWEST_CELLS:
+        return [text]
+    lines, line, width = list[str](), "", 0
+    for character in text:
+        cells = cell_len(character)
+        if width + cells > columns:
+            head, _, tail = line[indent:].rpartition(" ")
+            # A word that alone fills half a line is cut where it stands.
+            kept, rest = (head, tail) if head and cell_len(tail) < columns // 2 else (line[indent:], "")
+            lines.append(" " * indent + kept)
+            line = " " * indent + rest
+            width = cell_len(line)
+        line += character
+        width += cells
+    return [*lines, line]

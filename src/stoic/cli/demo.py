@@ -3,33 +3,17 @@
 import asyncio
 import os
 import shlex
-import tempfile
-from pathlib import Path
 from typing import IO
 
 from stoic.cli import exits
-from stoic.cli.demo_play import NOTES, TASK, script
-from stoic.cli.demo_proof import Claim, prove
-from stoic.cli.live import LiveView
-from stoic.cli.opening import opened
-from stoic.cli.screen import Screen, Style
-from stoic.cli.views import PlainView, View
-from stoic.cli.worker import make_agent
-from stoic.errors import UsageError
-from stoic.records import Record
-from stoic.settings import Settings
-from stoic.testing import ScriptedProvider
-from stoic.wiring import Connector, Runtime, SystemClock
+from stoic.cli.demo_place import COOLDOWN_SECONDS, DELAYS_SECONDS, THREAD, Place, prepare
+from stoic.cli.demo_proof import Claim
+from stoic.cli.demo_story import tell
+from stoic.cli.screen import Style
+from stoic.wiring import SystemClock
 
-_THREAD = "demo"
-_MODEL = "openai-chat:simulated"
-
-
-class Place(Record, frozen=True):
-    """Where the demonstration happens; it is left there to be looked at."""
-
-    workspace: Path
-    database: Path
+_UNKNOWN = f"{THREAD}.4.1.0"
+"""The operation that the kill leaves behind."""
 
 
 def demo(*, stdout: IO[str], stderr: IO[str]) -> int:
@@ -38,86 +22,72 @@ def demo(*, stdout: IO[str], stderr: IO[str]) -> int:
     Args:
         stdout: for everything that happens
         stderr: for what did not hold
+
+    Raises:
+        UsageError: there is no temporary folder to work in
     """
-    style = Style(stdout, os.environ)
-    place = _prepare()
+    try:
+        return _demo(stdout, stderr)
+    except BrokenPipeError:
+        return exits.OUTPUT_LOST  # here, for typer would make it 1
+
+
+def _demo(stdout: IO[str], stderr: IO[str]) -> int:
+    style, clock, place = Style(stdout, os.environ), SystemClock(), prepare()
+    began_ms = clock.now_ms()
     _say(stdout, *_beginning(style, place))
-    claims = asyncio.run(_play(place, _view(stdout, style)))
-    _say(stdout, "", style("What happened, checked on the disk and in the log:", "bold"))
-    for claim in claims:
-        mark = style("✓", "green") if claim.holds else style("✗", "red")
-        _say(stdout, f"  {mark} {claim.text}")
-    false = [claim.text for claim in claims if not claim.holds]
+    found = asyncio.run(tell(place, clock, stdout, style))
+    if isinstance(found, int):
+        return found
+    _say(stdout, *_proof(style, found, (clock.now_ms() - began_ms) / 1000))
+    false = [claim.text for claim in found if not claim.holds]
     if false:
-        _say(
-            stderr,
-            f"stoic demo: this did not hold: {'; '.join(false)} (everything is kept in {place.workspace.parent})",
-        )
+        kept = f"everything is kept in {place.workspace.parent}"
+        _say(stderr, f"stoic demo: this did not hold: {'; '.join(false)} ({kept})")
         return exits.DISPROVED
-    _say(stdout, *_end(style, place))
+    _say(stdout, *_end(style, place, started_by_uv=bool(os.environ.get("UV"))))
     return exits.COMPLETED
 
 
-def _prepare() -> Place:
-    """Make a real folder with a few real files."""
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="stoic-demo-")).resolve()
-    except OSError as error:
-        raise UsageError(f"no temporary folder can be made ({error}); set TMPDIR to one you can write to") from None
-    workspace = folder / "workspace"
-    for path, text in NOTES.items():
-        (workspace / path).parent.mkdir(parents=True, exist_ok=True)
-        (workspace / path).write_text(text, encoding="utf-8")
-    return Place(workspace=workspace, database=folder / "stoic.db")
-
-
-async def _play(place: Place, view: View) -> list[Claim]:
-    clock = SystemClock()
-    async with ScriptedProvider(script()) as provider:
-        settings = Settings(database=str(place.database), openai_base_url=provider.base_url)
-        connect = Connector(settings, clock, simulated=True)
-        agent = make_agent(_MODEL, place.workspace, "allow")
-        async with opened(Runtime(settings=settings, clock=clock, connect=connect)) as runtime:
-            await runtime.thread(_THREAD, agent).run(TASK, view.show)
-        async with opened(Runtime(settings=settings, clock=clock, connect=connect)) as reopened:
-            return await prove(reopened.store, _THREAD, place.workspace, provider.requests)
-
-
-def _view(stdout: IO[str], style: Style) -> View:
-    if stdout.isatty():
-        return LiveView(Screen(stdout, os.environ), stdout, style)
-    return PlainView(stdout, stdout, style)
-
-
 def _beginning(style: Style, place: Place) -> list[str]:
+    delays = ", ".join(f"{each:g}" for each in DELAYS_SECONDS)
     return [
         style("The provider is simulated: it plays a script and asks no model.", "bold"),
-        "Everything else is real: the agent, its tools, the files, the HTTP, the log.",
-        "In its workspace the agent may write and run commands without asking.",
+        "Everything else is real: the agent, its tools, the files, the HTTP, the log,",
+        "the processes. In its workspace the agent may write and run commands unasked.",
         f"workspace {place.workspace}",
         f"log       {place.database}",
-        f"task      {TASK}",
-        "",
+        f"waits     {delays} s between sends, {COOLDOWN_SECONDS:g} s for a route that fails:",
+        "          shorter than the defaults (1, 2, 4 s and 30 s), to be brisk",
     ]
 
 
-def _end(style: Style, place: Place) -> list[str]:
-    database = shlex.quote(str(place.database))
+def _proof(style: Style, claims: list[Claim], took_seconds: float) -> list[str]:
+    marks = {True: style("✓", "green"), False: style("✗", "red")}
+    title = f"What happened in these {took_seconds:.0f} s, checked on the disk and in the log:"
+    return ["", style(title, "bold"), *(f"  {marks[claim.holds]} {claim.text}" for claim in claims)]
+
+
+def _end(style: Style, place: Place, *, started_by_uv: bool) -> list[str]:
+    uv = ["  (uv started this one: put the same `uv run` before each of them)"] if started_by_uv else []
     return [
         "",
-        style(f"{place.workspace / 'summary.txt'}:", "bold"),
-        *(f"  {line}" for line in (place.workspace / "summary.txt").read_text(encoding="utf-8").splitlines()),
-        "",
         style("Look further:", "bold"),
-        f"  STOIC_DB={database} stoic show {_THREAD}",
+        f"  export STOIC_DB={shlex.quote(str(place.database))}",
+        f"  stoic show {THREAD}             # the whole log, as it happened",
+        "  stoic health                # which models are closed, why, until when",
+        "  stoic operations list       # what ran, and what is unknown",
+        f"  stoic operations resolve {_UNKNOWN} done    # what only you can know",
+        *uv,
+        "",
         style("With your own key:", "bold"),
-        '  OPENAI_API_KEY=sk-… stoic run --model openai-chat:NAME "What is in here?"',
-        style("Any other server that speaks Chat Completions:", "bold"),
-        "  add --base-url http://127.0.0.1:8000/v1",
+        '  OPENAI_API_KEY=… stoic run --model openai:NAME "What is in here?"',
+        '  ANTHROPIC_API_KEY=… stoic run --model anthropic:NAME "What is in here?"',
+        style("With a server of your own that speaks Chat Completions:", "bold"),
+        "  stoic run --model openai-chat:NAME --base-url http://127.0.0.1:8000/v1 …",
     ]
 
 
 def _say(stream: IO[str], *lines: str) -> None:
-    for line in lines:
-        stream.write(f"{line}\n")
+    stream.write("".join(f"{line}\n" for line in lines))
     stream.flush()

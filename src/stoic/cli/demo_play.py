@@ -1,26 +1,73 @@
-"""The demonstration's play: the files, the task, what the simulated provider says, and what must come of it."""
+"""The demonstration's play: the files, the chapters, what the simulated provider says, and what must come of it."""
 
-from stoic.records import Json
+from stoic.records import Json, Record
 
 NOTES = {
     "notes/monday.txt": "The build is green again.\nOne test was slow: the one for restarts.\n",
     "notes/tuesday.txt": "Restarts are fast now.\nOpen: write down how to move the log to another machine.\nAsk Ada.\n",
 }
-"""The files that are there when the agent begins, by path in its workspace."""
+"""The notes that are there when the agent begins, by path in its workspace."""
 
-TASK = "Read the notes, count their lines with a command, write summary.txt."
+LEDGER = "ledger.txt"
+FILES = {**NOTES, LEDGER: ""}
+"""Everything that is there when the agent begins."""
 
 SUMMARY = "2 notes, 5 lines.\nDone: the build is green, restarts are fast.\nOpen: how to move the log; ask Ada.\n"
 
 VOID = "There seem to be about ninety li"
 """What the cut answer had said before it broke off: it must be nowhere in the log."""
 
+ORDER = "order: 1 disk\n"
+"""The line that the killed command leaves in the ledger."""
+
+CONFIRMATION = "confirmation"
+"""The pipe at which the command waits after it has written its line."""
+
+OVERLOADS = 4
+"""How often the bound model is overloaded: the first send and its three retries."""
+
 _PAUSE = "delay:400ms"
 """So that a person can see what happens."""
 
 
+class Chapter(Record, frozen=True):
+    """One turn of the story."""
+
+    title: str
+    why: str
+    """What to look for."""
+    task: str
+    """What the agent is told."""
+
+
+STREAM = Chapter(
+    title="1. An answer breaks off, and a call has wrong arguments",
+    why="What was cut counts for nothing. What was wrong is told to the model.",
+    task="Read the notes, count their lines with a command, write summary.txt.",
+)
+OVERLOAD = Chapter(
+    title="2. The provider is overloaded",
+    why="A few waits, then another model answers: for this turn only.",
+    task="What is open?",
+)
+RETURN = Chapter(
+    title="3. The next turn begins at the first model again",
+    why="Only a person changes which model a thread is bound to.",
+    task="Whom do we ask?",
+)
+KILL = Chapter(
+    title="4. kill -9 in the middle of a write",
+    why="Another process works on the same thread now, and will not live long.",
+    task="Order a disk for the move: add it to ledger.txt, wait for confirmation.",
+)
+
+
 def script() -> list[Json]:
     """Return what the provider plays, in order."""
+    return [*_stream(), *_overload(), *_return(), *_kill()]
+
+
+def _stream() -> list[Json]:
     return [
         [
             "text:I will read both notes first.",
@@ -32,7 +79,30 @@ def script() -> list[Json]:
         ["text:Now I count their lines.", _PAUSE, _call("shell", '{"command":"wc -l notes/*.txt"}')],
         ["text:I write the summary.", _PAUSE, _call("write_file", '{"file":"summary.txt","text":"2 notes"}')],
         ["text:The parameters are path and content.", _PAUSE, _call("write_file", _summary_arguments())],
-        ["text:summary.txt is written: two notes, five lines, ", _PAUSE, "text:one thing open. The count is from wc."],
+        ["text:summary.txt is written: two notes, five lines, ", _PAUSE, "text:one thing open."],
+    ]
+
+
+def _overload() -> list[Json]:
+    error = {"message": "The engine is currently overloaded, please try again later", "type": "overloaded_error"}
+    overloaded: Json = {"status": 503, "headers": {"content-type": "application/json"}, "body": {"error": error}}
+    return [
+        *([overloaded] * OVERLOADS),
+        ["text:Open is how to move the log ", _PAUSE, "text:to another machine."],
+    ]
+
+
+def _return() -> list[Json]:
+    return [["text:Ada, ", _PAUSE, "text:says notes/tuesday.txt."]]
+
+
+def _kill() -> list[Json]:
+    order = _call("shell", f'{{"command":"echo \'{ORDER.strip()}\' >> {LEDGER} && cat {CONFIRMATION}"}}')
+    return [
+        ["text:I order it.", _PAUSE, order],
+        ["text:Then I order it once more.", _PAUSE, order],
+        ["text:Then I look instead.", _PAUSE, _call("read_file", f'{{"path":"{LEDGER}"}}')],
+        ["text:The ledger holds the order once. ", _PAUSE, "text:Whether it was confirmed is unknown."],
     ]
 
 

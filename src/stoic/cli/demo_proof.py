@@ -1,12 +1,19 @@
 """Checks from the disk and the log that the demonstration did what it claims; nothing is taken from memory."""
 
+import signal
 from pathlib import Path
+from typing import cast
 
-from stoic.cli.demo_play import NOTES, SUMMARY, VOID
-from stoic.cli.timeline import CallFacts, call_facts
-from stoic.ports import Loaded, Store
-from stoic.records import Operation, Record, Row
+from stoic.cli.demo_crash import Crash
+from stoic.cli.demo_place import BOUND, STAND_IN, THREAD
+from stoic.cli.demo_play import LEDGER, NOTES, ORDER, OVERLOADS, SUMMARY, VOID
+from stoic.cli.timeline import call_facts
+from stoic.ports import Store
+from stoic.records import Health, Operation, Record, Row
 from stoic.testing import RecordedRequest
+
+_STREAM, _OVERLOAD, _RETURN, _KILL = 1, 2, 3, 4
+"""The turns of the story."""
 
 
 class Claim(Record, frozen=True):
@@ -16,76 +23,140 @@ class Claim(Record, frozen=True):
     holds: bool
 
 
-async def prove(store: Store, thread: str, workspace: Path, requests: list[RecordedRequest]) -> list[Claim]:
+async def prove(store: Store, workspace: Path, requests: list[RecordedRequest], crash: Crash) -> list[Claim]:
     """Return every claim with what the disk, the log and the provider's own record say of it.
 
     Args:
         store: the log, opened anew
-        thread: the demonstration's thread
-        workspace: its folder
+        workspace: the demonstration's folder
         requests: what the provider received
+        crash: what became of the killed process
     """
-    loaded, operations = await store.load(thread), await store.operations(thread)
-    facts = list(call_facts(loaded.rows, operations).values())
+    rows, operations = (await store.load(THREAD)).rows, await store.operations(THREAD)
+    turns = [_Turn(number, rows, operations) for number in (_STREAM, _OVERLOAD, _RETURN, _KILL)]
+    stream, overload, return_, kill = turns
     return [
-        *_of_files(workspace),
-        *_of_calls(facts, operations),
-        *_of_cut(loaded, requests),
-        *_of_bad_arguments(loaded.rows, requests),
-        Claim(text="the turn's one outcome in the log is: completed", holds=_outcomes(loaded.rows) == ["completed"]),
-    ]
-
-
-def _of_files(workspace: Path) -> list[Claim]:
-    written = workspace / "summary.txt"
-    kept = all((workspace / path).read_text(encoding="utf-8") == text for path, text in NOTES.items())
-    return [
+        *_of_files(workspace, stream),
+        *_of_cut(stream, rows, requests),
+        _of_bad_arguments(stream, requests),
+        _of_fallback(overload, requests),
+        _of_return(return_, kill, rows, await store.health()),
+        *_of_crash(workspace, kill, requests, crash),
         Claim(
-            text="summary.txt is on the disk and holds exactly what the agent wrote",
-            holds=written.is_file() and written.read_text(encoding="utf-8") == SUMMARY,
+            text="each of the four turns has one outcome in the log: completed",
+            holds=all(turn.outcomes() == ["completed"] for turn in turns),
         ),
-        Claim(text="the notes are as they were", holds=kept),
     ]
 
 
-def _of_calls(facts: list[CallFacts], operations: list[Operation]) -> list[Claim]:
-    returned = [fact.tool for fact in facts if fact.succeeded == "returned"]
+class _Turn:
+    """What the log holds of one turn."""
+
+    def __init__(self, number: int, rows: list[Row], operations: list[Operation]) -> None:
+        self.rows = [row for row in rows if row.turn == number]
+        ours = [operation for operation in operations if operation.turn == number]
+        self.operations = sorted(ours, key=lambda operation: (operation.round, operation.index))
+
+    def of(self, kind: str) -> list[Row]:
+        return [row for row in self.rows if row.kind == kind]
+
+    def models(self) -> list[str]:
+        """Return who was asked, in order: `PROVIDER:NAME` of each failed attempt and each reply."""
+        sends = [row.content if row.kind == "attempt" else row.meta for row in self.rows if row.kind in _SENDS]
+        return [f"{each['provider']}:{each['model']}" for each in sends]
+
+    def ends(self) -> list[tuple[str, str]]:
+        """Return tool and end of each call, in order of the calls."""
+        return [(fact.tool, fact.succeeded) for fact in call_facts(self.rows, self.operations).values()]
+
+    def outcomes(self) -> list[str]:
+        return [row.content["outcome"] for row in self.of("outcome")]
+
+
+_SENDS = frozenset({"attempt", "reply"})
+
+
+def _of_files(workspace: Path, turn: _Turn) -> list[Claim]:
+    kept = all(_text(workspace / path) == text for path, text in NOTES.items())
+    ran = ["read_file", "read_file", "shell", "write_file"]
     return [
+        Claim(text="summary.txt holds exactly what the agent wrote", holds=_text(workspace / "summary.txt") == SUMMARY),
+        Claim(text="the notes are as they were", holds=kept),
         Claim(
             text="two reads, one command and one write ran, each once, and returned",
-            holds=sorted(returned) == ["read_file", "read_file", "shell", "write_file"]
-            and all(operation.runs <= 1 for operation in operations),
-        )
+            holds=sorted(tool for tool, end in turn.ends() if end == "returned") == ran
+            and all(operation.runs <= 1 for operation in turn.operations),
+        ),
     ]
 
 
-def _of_cut(loaded: Loaded, requests: list[RecordedRequest]) -> list[Claim]:
-    attempts = [row for row in loaded.rows if row.kind == "attempt"]
+def _of_cut(turn: _Turn, rows: list[Row], requests: list[RecordedRequest]) -> list[Claim]:
     again = len(requests) > 2 and requests[1].body == requests[2].body  # noqa: PLR2004 - the cut answer and its retry
     return [
         Claim(
             text="one answer was cut off: logged as failed, sent again with the same bytes",
-            holds=[row.content["recovers_with"] for row in attempts] == ["time"] and again,
+            holds=[row.content["recovers_with"] for row in turn.of("attempt")] == ["time"] and again,
         ),
         Claim(
             text="not a word of the cut answer is in the log or in any later request",
-            holds=not any(VOID in str(row.content) for row in loaded.rows)
-            and not any(VOID.encode() in request.body for request in requests),
+            holds=not any(VOID in str(row.content) for row in rows)
+            and not any(request.holds(VOID) for request in requests),
         ),
     ]
 
 
-def _of_bad_arguments(rows: list[Row], requests: list[RecordedRequest]) -> list[Claim]:
-    told = [
-        row.content["text"] for row in rows if row.kind == "result" and row.content.get("failure") == "bad_arguments"
-    ]
+def _of_bad_arguments(turn: _Turn, requests: list[RecordedRequest]) -> Claim:
+    told = [row for row in turn.of("result") if row.content.get("failure") == "bad_arguments"]
+    return Claim(
+        text="one call with wrong arguments was not run, and the model was told",
+        holds=len(told) == 1 and any(request.holds("The call of write_file was not run") for request in requests),
+    )
+
+
+def _of_fallback(turn: _Turn, requests: list[RecordedRequest]) -> Claim:
+    """Every overloaded send is one that the provider really answered so, and the reason stands in the log."""
+    failed = [row.content["class"] for row in turn.of("attempt")]
+    reasons = [row.content["class"] for row in turn.of("fallback")]
+    return Claim(
+        text=f"{OVERLOADS} sends met an overload, then {STAND_IN} answered; the log says why",
+        holds=failed == ["overloaded"] * OVERLOADS
+        and sum(request.status == 503 for request in requests) == OVERLOADS  # noqa: PLR2004 - Service Unavailable
+        and turn.models() == [*[BOUND] * OVERLOADS, STAND_IN]
+        and reasons == ["overloaded"],
+    )
+
+
+def _of_return(turn: _Turn, following: _Turn, rows: list[Row], health: list[Health]) -> Claim:
+    return Claim(
+        text=f"{BOUND} answered every turn after that; nobody had switched anything",
+        holds=turn.models() == [BOUND]
+        and set(following.models()) == {BOUND}
+        and not any(row.kind == "switch" for row in rows)
+        and bool(health)
+        and all(each.state == "closed" for each in health),
+    )
+
+
+def _of_crash(workspace: Path, turn: _Turn, requests: list[RecordedRequest], crash: Crash) -> list[Claim]:
+    orders = [operation for operation in turn.operations if operation.effect == "exec"]
+    told = [row for row in turn.of("result") if "Effect unknown" in cast("str", row.content["text"])]
     return [
         Claim(
-            text="one call with wrong arguments was not run, and the model was told",
-            holds=len(told) == 1 and any(b"The call of write_file was not run" in request.body for request in requests),
-        )
+            text=f"process {crash.pid} died of SIGKILL while its command ran; that has ended too",
+            holds=crash.signal == signal.SIGKILL and crash.in_the_middle and crash.left_nothing,
+        ),
+        Claim(
+            text="the order ran once and is UNKNOWN in the journal; its repeat was not run",
+            holds=[operation.runs for operation in orders] == [1, 0]
+            and turn.ends() == [("shell", "unknown"), ("shell", "not run"), ("read_file", "returned")],
+        ),
+        Claim(text=f"{LEDGER} holds the order exactly once", holds=_text(workspace / LEDGER) == ORDER),
+        Claim(
+            text="the model was told that the effect is unknown",
+            holds=len(told) == 1 and any(request.holds("Effect unknown") for request in requests),
+        ),
     ]
 
 
-def _outcomes(rows: list[Row]) -> list[str]:
-    return [row.content["outcome"] for row in rows if row.kind == "outcome"]
+def _text(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.is_file() else None

@@ -1,9 +1,9 @@
 """Drives a thread from the command line: one message, or what was left open, until nothing more is to be done."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from stoic.core.commands import Ending
-from stoic.records import Outcome, Parked
+from stoic.records import ImagePart, Outcome, Parked
 from stoic.runtime.streams import Emit
 from stoic.runtime.threads import Thread
 from stoic.wiring import Runtime
@@ -12,7 +12,15 @@ Ask = Callable[[Thread, Parked], Awaitable[bool]]
 """Answers a parked turn's questions; False: nobody answered, the turn stays parked."""
 
 
-async def drive(runtime: Runtime, thread: Thread, prompt: str | None, emit: Emit, ask: Ask | None) -> Ending | None:
+async def drive(
+    runtime: Runtime,
+    thread: Thread,
+    prompt: str | None,
+    emit: Emit,
+    ask: Ask | None,
+    *,
+    images: Sequence[ImagePart] = (),
+) -> Ending | None:
     """Run until the message is answered; without one, until the open turn and every unread message are.
 
     Args:
@@ -21,11 +29,12 @@ async def drive(runtime: Runtime, thread: Thread, prompt: str | None, emit: Emit
         prompt: the message, or None to go on with what there is
         emit: gets the events
         ask: answers questions; None: a question ends the drive as parked
+        images: go with the message
 
     Returns:
         How the last turn ended or what it waits for; None when there was nothing to do.
     """
-    ending = await (thread.resume(emit) if prompt is None else thread.run(prompt, emit))
+    ending = await (thread.resume(emit) if prompt is None else thread.run(prompt, emit, images=images))
     if prompt is not None and isinstance(ending, Outcome):
         return ending
     while ending is not None and await _goes_on(runtime, thread, ending, ask):

@@ -1,12 +1,11 @@
 """Reads what a person gave on the command line, and says in one line what is wrong with it."""
 
+import math
 import sys
 from pathlib import Path
 
-from msgspec import structs
-
-from stoic.errors import ConfigurationError, UsageError
-from stoic.settings import Settings, read_settings
+from stoic.errors import UsageError
+from stoic.prices import price_of
 
 
 def read_prompt(prompt: str | None) -> str | None:
@@ -20,7 +19,7 @@ def read_prompt(prompt: str | None) -> str | None:
     if prompt == "-":
         text, origin = _decoded(sys.stdin.buffer.read()), "the prompt on stdin"
     else:
-        text, origin = _checked(prompt, "PROMPT"), "PROMPT"
+        text, origin = check_utf8(prompt, "PROMPT"), "PROMPT"
     if not text.strip():
         raise UsageError(f"{origin} is empty; say something")
     return text
@@ -37,24 +36,34 @@ def read_workspace(folder: Path) -> Path:
         raise UsageError(f"workspace {str(folder)!r} cannot be used ({error}); name another folder") from None
     if not is_folder:
         raise UsageError(f"workspace {str(folder)!r} is not a folder; name the folder that the agent may work in")
-    _checked(str(real), f"the path of workspace {str(folder)!r}")
+    check_utf8(str(real), f"the path of workspace {str(folder)!r}")
     return real
 
 
-def choose_settings(base_url: str | None) -> Settings:
-    """Return the environment's settings, with the base URL of `--base-url` if there is one."""
-    settings = read_settings()
-    return settings if base_url is None else structs.replace(settings, openai_base_url=base_url)
+def check_budget(model: str, max_cost_usd: float | None, max_seconds: float | None) -> None:
+    """Check `--max-cost` and `--max-seconds`.
 
+    Args:
+        model: `PROVIDER:NAME`
+        max_cost_usd: None: no bound
+        max_seconds: None: no bound
 
-def choose_model(model: str | None, settings: Settings) -> str:
-    """Return `--model`, else `$STOIC_MODEL`. Raises ConfigurationError if there is neither."""
-    chosen = model or settings.model
-    if chosen is None:
-        raise ConfigurationError(
-            "no model is named; add --model openai-chat:NAME or set STOIC_MODEL=openai-chat:NAME (`stoic demo` needs none)"
+    Raises:
+        UsageError: one is not above 0, or no price is known by which the cost could be told
+    """
+    for option, value in (("--max-cost", max_cost_usd), ("--max-seconds", max_seconds)):
+        if value is not None and not 0 < value < math.inf:
+            raise UsageError(f"{option} is {value:g}; it must be a number above 0")
+    if max_cost_usd is not None and not has_price(model):
+        raise UsageError(
+            f"--max-cost: no price of {model} is known, so its cost cannot be told; use --max-seconds or --max-rounds"
         )
-    return chosen
+
+
+def has_price(model: str) -> bool:
+    """Tell whether the price of `PROVIDER:NAME` is known."""
+    provider, _, name = model.partition(":")
+    return price_of(provider, name) is not None
 
 
 def _decoded(data: bytes) -> str:
@@ -64,8 +73,8 @@ def _decoded(data: bytes) -> str:
         raise UsageError(f"the prompt on stdin is not UTF-8 (byte {error.start}); convert it first") from None
 
 
-def _checked(text: str, origin: str) -> str:
-    """Refuse what came as bytes that are no UTF-8: neither the log nor a request could hold it."""
+def check_utf8(text: str, origin: str) -> str:
+    """Return the text. Raises UsageError if it came as bytes that are no UTF-8: neither log nor request could hold it."""
     try:
         text.encode()
     except UnicodeEncodeError:

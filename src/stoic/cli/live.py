@@ -40,7 +40,8 @@ class LiveView:
         self._status_style = status_style
         self._asks = asks
         self._parked = False
-        self._introduced = False
+        self._introduced: str | None = None
+        """The model that was named last."""
         self._failed: Line | None = None
         """Why the attempt failed: said when its text is gone."""
         self._announced = False
@@ -73,9 +74,10 @@ class LiveView:
         self.screen.line(text, "dim")
 
     def _begin(self, event: RoundStarted) -> None:
-        if not self._introduced:
-            self._introduced = True
-            self._say(introduce(event))
+        introduction = introduce(event)
+        if introduction.text != self._introduced:
+            self._introduced = introduction.text
+            self._say(introduction)
         self._announced = self._thinking = False
         self.screen.mark()
 

@@ -54,6 +54,23 @@ async def opened_log() -> AsyncGenerator[Store]:
         await store.close()
 
 
+async def newest_thread() -> str:
+    """Return the conversation with the latest activity. Raises UsageError if there is none."""
+    newest: tuple[int, str] | None = None
+    if log_exists():
+        async with opened_log() as store:
+            for thread in await store.threads(limit=_KNOWN):
+                if thread.kind != "chat" or thread.scope != "main":
+                    continue
+                # The last row alone: threads may be long.
+                loaded = await store.load(thread.id, after_seq=thread.last_seq - 1)
+                times = [thread.created_at, *(row.created_at for row in loaded.rows[-1:])]
+                newest = max(newest or (0, ""), (max(times), thread.id))
+    if newest is None:
+        raise UsageError("--continue: there is no thread yet; leave it out to begin one")
+    return newest[1]
+
+
 async def require_thread(store: Store, thread: str) -> None:
     """Check that a thread exists. Raises UsageError naming near ones."""
     if any(each.id == thread for each in await store.threads(prefix=thread, limit=_KNOWN)):

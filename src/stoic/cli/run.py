@@ -1,7 +1,6 @@
 """`stoic run`: sends a message to an agent on a thread and shows its turn, or goes on with what was left open."""
 
 import asyncio
-import errno
 import os
 import sys
 from pathlib import Path
@@ -9,41 +8,32 @@ from pathlib import Path
 from stoic.cli import exits
 from stoic.cli.asking import Asker
 from stoic.cli.driving import drive
+from stoic.cli.emitting import ViewEmit
 from stoic.cli.endings import exit_code
-from stoic.cli.inputs import choose_model, choose_settings, read_prompt, read_workspace
+from stoic.cli.inputs import read_prompt
 from stoic.cli.keyboard import Keyboard
 from stoic.cli.live import LiveView
 from stoic.cli.names import readable_id
 from stoic.cli.opening import opened, require_thread
+from stoic.cli.pictures import read_images
+from stoic.cli.preparing import Prepared, WorkOptions, prepare
 from stoic.cli.screen import Screen, Style
 from stoic.cli.stopping import Stopper
 from stoic.cli.views import JsonView, PlainView, View
-from stoic.cli.worker import make_agent
 from stoic.core.commands import Ending
 from stoic.core.plan import Permission
 from stoic.errors import UsageError
-from stoic.events import Happening
-from stoic.records import Parked, Record
-from stoic.runtime.agents import DEFAULT_MAX_ROUNDS, Agent
-from stoic.settings import Settings
+from stoic.records import ImagePart, Parked
 from stoic.tools.workspace import Workspace
 from stoic.wiring import Runtime
 
-_NOBODY_READS = frozenset({errno.EPIPE, errno.EIO})
-"""A pipe that nobody reads, a terminal that is gone."""
 
-
-class RunOptions(Record, frozen=True):
+class RunOptions(WorkOptions, frozen=True):
     """What the command line said."""
 
-    prompt: str | None
-    model: str | None = None
-    base_url: str | None = None
-    thread: str | None = None
-    workspace: Path = Path()
-    yes: bool = False
+    prompt: str | None = None
     as_json: bool = False
-    max_rounds: int = DEFAULT_MAX_ROUNDS
+    images: list[Path] = []
 
 
 def run(options: RunOptions) -> int:
@@ -53,16 +43,16 @@ def run(options: RunOptions) -> int:
         UsageError: the command line asks for something that cannot be
         StoreError: the log failed while it was in use
     """
-    if options.prompt is None and options.thread is None:
+    if options.prompt is None and options.thread is None and not options.goes_on:
         raise UsageError(
             "there is nothing to do: give a PROMPT (- reads it from stdin), or --thread ID to go on with one"
         )
-    settings = choose_settings(options.base_url)
-    model = choose_model(options.model, settings)
-    workspace = read_workspace(options.workspace)
+    if options.prompt is None and options.images:
+        raise UsageError("--image goes with a message; give a PROMPT that says what to do with the image")
+    prepared = prepare(options, _permission(options))
+    images = read_images(options.images)
     prompt = read_prompt(options.prompt)
-    agent = make_agent(model, workspace, _permission(options), max_rounds=options.max_rounds)
-    return asyncio.run(_run(options, settings, agent, prompt, Workspace(workspace)))
+    return asyncio.run(_run(options, prepared, prompt, images))
 
 
 def _on_terminal(options: RunOptions) -> bool:
@@ -76,10 +66,11 @@ def _permission(options: RunOptions) -> Permission:
     return "ask" if _on_terminal(options) else "deny"
 
 
-async def _run(options: RunOptions, settings: Settings, agent: Agent, prompt: str | None, workspace: Workspace) -> int:
-    runtime = Runtime(settings=settings)
-    thread = runtime.thread(readable_id(runtime.ids.new()) if options.thread is None else options.thread, agent)
-    runtime.connection(agent.model)  # a wrong model is said before anything is stored
+async def _run(options: RunOptions, prepared: Prepared, prompt: str | None, images: list[ImagePart]) -> int:
+    runtime, agent = Runtime(settings=prepared.settings), prepared.agent
+    thread = runtime.thread(readable_id(runtime.ids.new()) if prepared.thread is None else prepared.thread, agent)
+    for model in agent.models:  # a wrong one is said before anything is stored
+        agent.parameters_for(runtime.connection(model))
     view = _view(options)
     stopper = Stopper(lambda: runtime.cancel(thread.id), view.say)
     try:
@@ -89,9 +80,12 @@ async def _run(options: RunOptions, settings: Settings, agent: Agent, prompt: st
             stopper.listen()
             if options.thread is None:
                 view.say(f"thread {thread.id}")
-            asker = _asker(options, view, stopper, workspace)
-            emit = _Emit(view, stopper)
-            return _code(await drive(runtime, thread, prompt, emit, asker.ask if asker else None), stopper, thread.id)
+            for note in prepared.notes:
+                view.say(note)
+            asker = _asker(options, view, stopper, prepared.workspace)
+            emit = ViewEmit(view, stopper)
+            ending = await drive(runtime, thread, prompt, emit, asker.ask if asker else None, images=images)
+            return _code(ending, stopper, thread.id)
     except asyncio.CancelledError:
         if stopper.code is None:
             raise
@@ -106,22 +100,6 @@ def _code(ending: Ending | None, stopper: Stopper, thread: str) -> int:
     if not isinstance(ending, Parked) and ending.outcome == "cancelled" and stopper.interrupted:
         return exits.INTERRUPTED
     return exit_code(ending)
-
-
-class _Emit:
-    """Passes events to the view; an output that is gone ends the turn as it stands and is no failure of the network."""
-
-    def __init__(self, view: View, stopper: Stopper) -> None:
-        self._view = view
-        self._stopper = stopper
-
-    def __call__(self, event: Happening) -> None:
-        try:
-            self._view.show(event)
-        except OSError as error:
-            if error.errno not in _NOBODY_READS and self._stopper.code is None:
-                print(f"stoic: the output cannot be written ({error.strerror})", file=sys.stderr)
-            self._stopper.leave(exits.OUTPUT_LOST)
 
 
 def _view(options: RunOptions) -> View:

@@ -21,6 +21,8 @@ class ThreadState(Record, frozen=True, omit_defaults=False):
     """Messages that wait for their turn."""
     last_activity: int
     """Epoch milliseconds."""
+    binding: str | None = None
+    """The model that a person switched the thread to; None: the agent's own."""
 
     def said(self) -> str:
         """Return it for people."""
@@ -37,6 +39,7 @@ def state_of(loaded: Loaded) -> ThreadState:
         history.fold(row)
     state, detail = _state(history)
     waiting = [entry for entry in loaded.inbox if entry.kind == "message"]
+    switches = [str(entry.content["model"]) for entry in loaded.inbox if entry.kind == "switch"]
     times = [loaded.thread.created_at, *(row.created_at for row in loaded.rows[-1:]), *(e.created_at for e in waiting)]
     return ThreadState(
         thread=loaded.thread.id,
@@ -45,6 +48,7 @@ def state_of(loaded: Loaded) -> ThreadState:
         detail=detail,
         unread=len(waiting),
         last_activity=max(times),
+        binding=switches[-1] if switches else history.binding,
     )
 
 

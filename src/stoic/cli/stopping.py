@@ -8,6 +8,19 @@ from collections.abc import Callable
 from stoic.cli import exits
 
 
+def handle_signals(interrupt: Callable[[], None], leave: Callable[[int], None]) -> None:
+    """Handle SIGINT, SIGTERM and SIGHUP from now on, instead of whoever did so before.
+
+    Args:
+        interrupt: called on Ctrl-C
+        leave: called with the exit code that the process is to end with
+    """
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, interrupt)
+    loop.add_signal_handler(signal.SIGTERM, leave, exits.TERMINATED)
+    loop.add_signal_handler(signal.SIGHUP, leave, exits.HUNG_UP)
+
+
 class Stopper:
     """Turns signals into a cancel of the turn, or into leaving at once with the log resumable.
 
@@ -15,12 +28,21 @@ class Stopper:
     asked the turn to stop.
     """
 
-    def __init__(self, cancel_turn: Callable[[], bool], say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        cancel_turn: Callable[[], bool],
+        say: Callable[[str], None],
+        *,
+        again: str = "leaves at once",
+        last: Callable[[], None] | None = None,
+    ) -> None:
         """Take charge of the current task.
 
         Args:
             cancel_turn: stops the turn that runs here and tells whether one does
             say: shows a person one line
+            again: what a second Ctrl-C does, in a person's words
+            last: called before the third Ctrl-C ends the process without cleaning up
         """
         task = asyncio.current_task()
         if task is None:
@@ -28,20 +50,21 @@ class Stopper:
         self._task = task
         self._cancel_turn = cancel_turn
         self._say = say
+        self._again = again
+        self._last = last
         self._question: asyncio.Future[str | None] | None = None
         self.code: int | None = None
         self.interrupted = False
 
     def listen(self) -> None:
         """Handle SIGINT, SIGTERM and SIGHUP from now on."""
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self.interrupt)
-        loop.add_signal_handler(signal.SIGTERM, self.leave, exits.TERMINATED)
-        loop.add_signal_handler(signal.SIGHUP, self.leave, exits.HUNG_UP)
+        handle_signals(self.interrupt, self.leave)
 
     def interrupt(self) -> None:
         """Stop the turn; the second time leave without writing anything, the third time without cleaning up."""
         if self.code is not None:
+            if self._last is not None:
+                self._last()
             os._exit(self.code)
         if self.interrupted:
             self.leave(exits.INTERRUPTED)
@@ -50,7 +73,7 @@ class Stopper:
         if self._question is not None and not self._question.done():
             self._question.set_result(None)
         elif self._cancel_turn():
-            self._say("stopping (Ctrl-C again leaves at once)")
+            self._say(f"stopping (Ctrl-C again {self._again})")
         else:
             self.leave(exits.INTERRUPTED)
 

@@ -5,6 +5,8 @@ import msgspec
 from stoic.cli.cleaning import one_line, stripped
 from stoic.events import (
     AttemptFailed,
+    Compacted,
+    FallbackUsed,
     Happening,
     Nudged,
     OutcomeReached,
@@ -46,11 +48,8 @@ def describe(event: Happening) -> Line | None:
             line = Line(text=f"going on with turn {event.turn} of thread {stripped(event.thread)}", style="dim")
         case AttemptFailed():
             line = Line(text=_failed(event), style="yellow")
-        case Retrying():
-            seconds = f"{round(event.delay_ms / 1000, 1):g} s"
-            line = Line(text=f"↻ sent again in {seconds} (attempt {event.attempt})", style="yellow")
-        case Nudged():
-            line = Line(text=f"↻ sent once more with a note to the model ({event.reason})", style="yellow")
+        case Retrying() | Nudged() | FallbackUsed() | Compacted():
+            line = Line(text=_detour(event), style="yellow")
         case RoundEnded(served_model=str() as served):
             line = Line(text=f"! answered by another model: {one_line(served)}", style="yellow")
         case ToolStarted():
@@ -98,7 +97,33 @@ def summary(event: OutcomeReached) -> Line:
     cached = f" ({usage.cache_read_tokens:,} cached)" if usage.cache_read_tokens else ""
     rounds = f"{event.rounds} round{'' if event.rounds == 1 else 's'} · " if event.rounds else ""
     tokens = f"{usage.input_tokens:,}{cached} tokens in, {usage.output_tokens:,} out · "
-    return Line(text=f"{rounds}{tokens if event.rounds else ''}thread {stripped(event.thread)}", style="dim")
+    cost = f"{cost_said(event.cost_usd)} · " if event.cost_usd and event.rounds else ""
+    return Line(text=f"{rounds}{tokens if event.rounds else ''}{cost}thread {stripped(event.thread)}", style="dim")
+
+
+def cost_said(cost_usd: float) -> str:
+    """Return a cost as people write it: cents matter in a large one, their fractions in a small one."""
+    return f"${cost_usd:.2f}" if cost_usd >= 1 else f"${cost_usd:.4f}"
+
+
+def fell_back(from_model: str, to_model: str, failure: str, *, skipped: bool) -> str:
+    """Return which model answers for which, and why."""
+    why = f"is closed after {failure}" if skipped else f"failed ({failure})"
+    return f"⇄ {one_line(to_model)} answers the rest of this turn: {one_line(from_model)} {why}"
+
+
+def _detour(event: Retrying | Nudged | FallbackUsed | Compacted) -> str:
+    """Say what the runtime does of its own to get on with a round."""
+    match event:
+        case Retrying():
+            seconds = f"{round(event.delay_ms / 1000, 1):g} s"
+            return f"↻ sent again in {seconds} (attempt {event.attempt})"
+        case Nudged():
+            return f"↻ sent once more with a note to the model ({event.reason})"
+        case FallbackUsed():
+            return fell_back(event.from_model, event.to_model, event.failure_class, skipped=event.skipped)
+        case Compacted():
+            return "≡ the beginning of the conversation was replaced by a summary"
 
 
 def _failed(event: AttemptFailed) -> str:

@@ -1,10 +1,12 @@
 """The agent that `stoic run` puts to work: its instructions, its tools and what it may do."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from stoic.core.plan import ASK_FOR_EFFECTS, DENY_EFFECTS, Permission
 from stoic.runtime.agents import DEFAULT_MAX_ROUNDS, Agent
-from stoic.tools.files import file_tools
+from stoic.tools.builtin import journal_tools, workspace_tools
+from stoic.tools.http_get import http_get_tool
 from stoic.tools.shell import shell_tool
 from stoic.tools.workspace import Workspace
 
@@ -21,11 +23,24 @@ effect is unknown, do not repeat the call: look at the files or the output to fi
 - End with a short plain answer: what you did, what you found, and what is left open.
 """
 
+_GUIDANCE = "\nThe workspace has a file AGENTS.md for whoever works in it. It says:\n\n{text}\n"
+
 _PERMISSIONS: dict[str, dict[str, Permission]] = {"allow": {}, "ask": ASK_FOR_EFFECTS, "deny": DENY_EFFECTS}
 
 
 def make_agent(
-    model: str, workspace: Path, permission: Permission, *, max_rounds: int | None = DEFAULT_MAX_ROUNDS
+    model: str,
+    workspace: Path,
+    permission: Permission,
+    *,
+    guidance: str = "",
+    max_rounds: int | None = DEFAULT_MAX_ROUNDS,
+    max_cost_usd: float | None = None,
+    max_seconds: float | None = None,
+    fallbacks: Sequence[str] = (),
+    max_tokens: int | None = None,
+    temperature: float | None = None,
+    reasoning_effort: str | None = None,
 ) -> Agent:
     """Return the agent.
 
@@ -33,16 +48,30 @@ def make_agent(
         model: `PROVIDER:NAME`
         workspace: an existing folder
         permission: what becomes of calls that write, send or execute: `allow`, `ask` (a person) or `deny`
+        guidance: what the workspace itself says to agents; becomes the end of the instructions
         max_rounds: rounds of one turn
+        max_cost_usd: what one turn may cost; None: no bound
+        max_seconds: wall time of one turn; None: no bound
+        fallbacks: further models, for failures of the first
+        max_tokens: longest reply; None: as the settings or the provider say
+        temperature: likewise
+        reasoning_effort: likewise
 
     Raises:
-        UsageError: max_rounds is below 1
+        UsageError: a bound is not above 0
     """
     root = Workspace(workspace)
+    said = _GUIDANCE.format(text=guidance.rstrip("\n")) if guidance.strip() else ""
     return Agent(
         model,
-        instructions=_INSTRUCTIONS.format(root=root.root),
-        tools=[*file_tools(root), shell_tool(root)],
+        instructions=_INSTRUCTIONS.format(root=root.root) + said,
+        tools=[*workspace_tools(root), shell_tool(root), http_get_tool(), *journal_tools()],
         permissions=_PERMISSIONS[permission],
         max_rounds=max_rounds,
+        max_cost_usd=max_cost_usd,
+        max_seconds=max_seconds,
+        fallbacks=fallbacks,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        reasoning_effort=reasoning_effort,
     )

@@ -30,8 +30,7 @@ def settle_calls(ctx: Context) -> Part[Ending]:
         return None
     operation = ctx.history.operations[pending[0].operation]
     if operation.state == "unknown":
-        yield from _settle_unknown(ctx, pending[0], operation)
-        return None
+        return (yield from _settle_unknown(ctx, pending[0], operation))
     return (yield from _begin(ctx, pending, operation))
 
 
@@ -142,7 +141,7 @@ def _twin(ctx: Context, operation: Operation) -> Operation | None:
 def _permission(ctx: Context, operation: Operation) -> Permission:
     answer = ctx.state.answers.get(operation.id)
     if answer is not None:
-        return "deny" if answer == "deny" else "allow"
+        return "allow" if answer in {"once", "session"} else "deny"
     permission = ctx.plan.permissions.get(operation.effect, "allow")
     if permission == "ask" and ctx.plan.session and ctx.history.grants.get(operation.tool) == ctx.plan.session:
         return "allow"
@@ -153,46 +152,63 @@ def _begin_effect(ctx: Context, pending: list[CallState], operation: Operation) 
     """Start an operation with an effect, or say why not."""
     twin = _twin(ctx, operation)
     if twin is not None:
-        return (yield from _refuse_repeat(ctx, pending[0], operation, twin))
+        return (yield from _settle_repeat(ctx, pending[0], operation, twin))
     permission = _permission(ctx, operation)
     if permission == "ask":
         return (yield from _ask_person(ctx, pending))
     if permission == "deny":
         text = notes.denied(operation.tool, by_person=operation.id in ctx.state.answers)
-        yield from _close(ctx, never_ran(ctx, operation), text, FailureClass.TOOL_DENIED)
+        counted = ctx.guard.after(pending[0], text, failed=True)
+        row = result_row(ctx, operation, text, FailureClass.TOOL_DENIED, counted=counted)
+        yield from commit(ctx, Commit(rows=[row], operations=[never_ran(ctx, operation)]))
         return None
     yield from commit(ctx, Commit(operations=[_mark(ctx, operation)]))
     return None
 
 
-def _refuse_repeat(ctx: Context, call: CallState, operation: Operation, twin: Operation) -> Part[None]:
-    """Refuse an equal call while the earlier one's effect is unknown, unless its own status function now knows."""
-    tool = ctx.plan.tools.get(twin.tool)
-    if tool and tool.has_status:
-        answer = (yield from ask(ctx, AskStatus(operation=twin, arguments=call.call.arguments), Status)).answer
-        if answer in {"done", "not_done"}:
-            yield from commit(ctx, Commit(operations=[replace(twin, status=answer)]))
-            return
-    yield from _close(ctx, never_ran(ctx, operation), notes.repeats_unknown(twin), FailureClass.TOOL_DENIED)
-
-
-def _settle_unknown(ctx: Context, call: CallState, operation: Operation) -> Part[None]:
-    """Bring a call whose end was lost to a result: ask its status first, repeat only what provably did not happen."""
-    tool = ctx.plan.tools.get(operation.tool)
-    if tool and (tool.idempotent or tool.keyed):
-        yield from commit(ctx, Commit(operations=[_mark(ctx, operation)]))
-        return
-    answer = "unknown"
-    if tool and tool.has_status:
-        answer = (yield from ask(ctx, AskStatus(operation=operation, arguments=call.call.arguments), Status)).answer
+def _settle_repeat(ctx: Context, call: CallState, operation: Operation, twin: Operation) -> Part[Cancelled | None]:
+    """Answer an equal call while the earlier one's effect is unknown; only a `not_done` of its status lets it run."""
+    answer = yield from _ask_status(ctx, call, twin)
+    if isinstance(answer, Cancelled):
+        return answer
+    known = replace(twin, status=answer)
     if answer == "not_done":
+        yield from commit(ctx, Commit(operations=[known]))
+        return None
+    text = notes.status_done(twin) if answer == "done" else notes.repeats_unknown(twin)
+    row = result_row(ctx, operation, text, FailureClass.TOOL_DENIED)
+    yield from commit(ctx, Commit(rows=[row], operations=[known, never_ran(ctx, operation)]))
+    return None
+
+
+def _settle_unknown(ctx: Context, call: CallState, operation: Operation) -> Part[Cancelled | None]:
+    """Bring a call whose end was lost to a result: ask its status first, repeat only what is safe to repeat."""
+    answer = yield from _ask_status(ctx, call, operation)
+    if isinstance(answer, Cancelled):
+        return answer
+    tool = ctx.plan.tools.get(operation.tool)
+    safe = tool is not None and (tool.idempotent or tool.keyed)
+    if answer == "not_done" or (safe and answer == "unknown"):
         yield from commit(ctx, Commit(operations=[_mark(ctx, replace(operation, status=answer))]))
-        return
+        return None
     known = replace(operation, status=answer, ended_at=ctx.now_ms)
     if answer == "done":
         yield from _close(ctx, known, notes.status_done(operation), None)
     else:
         yield from _close(ctx, known, notes.effect_unknown(operation, notes.CUT_SHORT), FailureClass.UNKNOWN)
+    return None
+
+
+def _ask_status(ctx: Context, call: CallState, operation: Operation) -> Part[str | Cancelled]:
+    """Return what a person decided, else ask the tool's own status function; `unknown` where there is none."""
+    if operation.status in {"done", "not_done"}:
+        return operation.status
+    tool = ctx.plan.tools.get(operation.tool)
+    if tool is None or not tool.has_status:
+        return "unknown"
+    command = AskStatus(operation=operation, arguments=call.call.arguments)
+    answered = yield from ask_or_cancel(ctx, command, Status)
+    return answered if isinstance(answered, Cancelled) else answered.answer
 
 
 def _close(ctx: Context, operation: Operation, text: str, failure: FailureClass | None) -> Part[None]:

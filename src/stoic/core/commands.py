@@ -128,6 +128,15 @@ class Replied(Record, frozen=True):
 
     report: Report
     now_ms: int
+    health: list[Health] = []
+    """The routes' health as others may have changed it meanwhile; only where the attempt did not plainly succeed."""
+
+
+class Unsendable(Record, frozen=True):
+    """The gate found the view broken, which is a bug of stoic; nothing was sent."""
+
+    why: str
+    now_ms: int
 
 
 class Committed(Record, frozen=True):
@@ -181,6 +190,8 @@ class Woke(Record, frozen=True):
     """The time has come."""
 
     now_ms: int
+    health: list[Health] = []
+    """The routes' health as others may have changed it meanwhile."""
 
 
 class Cancelled(Record, frozen=True):
@@ -199,6 +210,6 @@ class Status(Record, frozen=True):
     now_ms: int
 
 
-Event = Replied | Committed | Started | Claimed | Summarised | Ended | Woke | Cancelled | Status
+Event = Replied | Unsendable | Committed | Started | Claimed | Summarised | Ended | Woke | Cancelled | Status
 
 Ending = Outcome | Parked

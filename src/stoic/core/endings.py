@@ -5,18 +5,43 @@ from stoic.core.budget import cost_usd
 from stoic.core.classify.verdict import Verdict
 from stoic.core.commands import Commit
 from stoic.core.failures import Axis, FailureClass
+from stoic.core.health import free_trial
 from stoic.core.history import EFFECTS, add_usage
 from stoic.core.steps import Context, Part, commit, draft, lose, never_ran, result_row
 from stoic.errors import BrokenInvariantError
-from stoic.records import Draft, Health, Operation, Outcome, Refusal, Report, Usage, ViewChange
+from stoic.records import Draft, Health, Json, Operation, Outcome, Refusal, Report, Usage, ViewChange
 
 _KEEPS_VIEW = frozenset({Axis.TIME, Axis.CREDENTIAL, Axis.CONFIG})
 """Failures that say nothing about the request's bytes: what was asked stays for the next turn."""
 
 
-def finish(ctx: Context, reply: Draft, usage: Usage, text: str, *, cut: bool, health: list[Health]) -> Part[Outcome]:
-    """Store the final reply and the outcome `completed` in one step."""
-    outcome = _outcome(ctx, outcome="completed", text=text, cut=cut, usage=add_usage(ctx.state.usage, usage))
+def finish(
+    ctx: Context,
+    reply: Draft,
+    usage: Usage,
+    text: str,
+    *,
+    cut: bool,
+    health: list[Health],
+    value: Json = None,
+    misfit: str | None = None,
+) -> Part[Outcome]:
+    """Store the final reply and the outcome in one step: `completed`, or `failed` when it does not fit the asked type."""
+    total = add_usage(ctx.state.usage, usage)
+    if misfit is None:
+        outcome = _outcome(ctx, outcome="completed", text=text, cut=cut, usage=total, value=value)
+    else:
+        failure = FailureClass.MALFORMED_TOOL_CALL
+        outcome = _outcome(
+            ctx,
+            outcome="failed",
+            failure_class=failure,
+            recovers_with=Axis.REQUEST_CHANGE,
+            message=misfit,
+            text=text,
+            cut=cut,
+            usage=total,
+        )
     return (yield from _end(ctx, outcome, rows=[reply], accept_upto=ctx.history.last_seq, health=health))
 
 
@@ -44,8 +69,9 @@ def give_up(
         message=message,
         rounds=begun,
     )
-    step = {"operations": operations or [], "views": views or [], "inbox_taken": taken or []}
-    return (yield from _end(ctx, ending, rows=rows or [], **step))
+    return (
+        yield from _end(ctx, ending, rows=rows or [], views=views, operations=operations or [], inbox_taken=taken or [])
+    )
 
 
 def fail(ctx: Context, attempt: Draft, verdict: Verdict, report: Report, health: list[Health]) -> Part[Outcome]:
@@ -67,7 +93,8 @@ def fail(ctx: Context, attempt: Draft, verdict: Verdict, report: Report, health:
             ctx, outcome="stopped", reason="refused", refused=True, refusal=refusal, message=message, usage=usage
         )
     else:
-        message = notes.failed(verdict, route.provider, route.model, ctx.state.failed_attempts + 1)
+        tries = ctx.state.failed_attempts + 1
+        message = notes.failed(verdict, route.provider, route.model, tries, attempt.content.get("detail"))
         outcome = _outcome(
             ctx,
             outcome="cancelled" if verdict.failure is FailureClass.CANCELLED else "failed",
@@ -80,6 +107,20 @@ def fail(ctx: Context, attempt: Draft, verdict: Verdict, report: Report, health:
     keeps = verdict.recovers_with in _KEEPS_VIEW or (verdict.recovers_with is Axis.NEVER and report.status is None)
     views = [] if keeps else withdrawn(ctx, refused=refused)
     return (yield from _end(ctx, outcome, rows=[attempt], views=views, health=health))
+
+
+def break_off(ctx: Context, why: str) -> Part[Outcome]:
+    """End the turn by a bug of stoic itself; what was not accepted leaves the view, so that the thread can go on."""
+    return (
+        yield from give_up(
+            ctx,
+            notes.bug(why),
+            outcome="failed",
+            failure_class=FailureClass.INTERNAL,
+            recovers_with=Axis.NEVER,
+            views=withdrawn(ctx, refused=False),
+        )
+    )
 
 
 def close_calls(ctx: Context) -> tuple[list[Draft], list[Operation]]:
@@ -121,7 +162,7 @@ def _outcome(
     state = ctx.state
     return Outcome(
         outcome=outcome,  # pyright: ignore[reportArgumentType] - every caller names one of the four
-        text="".join(state.texts) if text is None else text,
+        text="\n\n".join(state.texts) if text is None else text,
         thread=ctx.history.thread,
         turn=state.number,
         usage=usage or state.usage,
@@ -145,7 +186,25 @@ def _cost(ctx: Context, usage: Usage | None) -> float | None:
     return None if added is None else state.cost_usd + added
 
 
-def _end(ctx: Context, outcome: Outcome, *, rows: list[Draft], **step: object) -> Part[Outcome]:
+def _end(
+    ctx: Context,
+    outcome: Outcome,
+    *,
+    rows: list[Draft],
+    health: list[Health] | None = None,
+    views: list[ViewChange] | None = None,
+    **step: object,
+) -> Part[Outcome]:
+    told = {each.route for each in health or []}
+    freed = [free_trial(ctx.health[key]) for key in sorted(ctx.trials - told) if key in ctx.health]
+    changed = {change.seq for change in views or []}
+    # What the runtime said to have one round answered is over with the turn.
+    nudges = [
+        ViewChange(seq=row.seq, quarantine="excluded")
+        for row in ctx.history.increment
+        if row.kind == "nudge" and row.quarantine is None and row.seq not in changed and outcome.outcome != "completed"
+    ]
     row = draft(ctx, role="system", kind="outcome", content=outcome)
-    yield from commit(ctx, Commit(rows=[*rows, row], **step))  # pyright: ignore[reportArgumentType] - fields of Commit
+    all_health, all_views = [*(health or []), *freed], [*(views or []), *nudges]
+    yield from commit(ctx, Commit(rows=[*rows, row], health=all_health, views=all_views, **step))  # pyright: ignore[reportArgumentType] - fields of Commit
     return outcome

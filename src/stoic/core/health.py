@@ -97,14 +97,20 @@ def admit(health: Health | None, policy: HealthPolicy, signs: Signs, now_ms: int
     )
 
 
-def begin_trial(health: Health, policy: HealthPolicy, now_ms: int) -> Health:
+def begin_trial(health: Health, policy: HealthPolicy, now_ms: int, holder: str | None = None) -> Health:
     """Return the state while the one trial runs; its deadline frees the slot if nobody reports."""
-    return replace(health, state="half_open", trial_until_ms=now_ms + policy.trial_ms, tried_at_ms=now_ms)
+    until_ms = now_ms + policy.trial_ms
+    return replace(health, state="half_open", trial_until_ms=until_ms, trial_holder=holder, tried_at_ms=now_ms)
+
+
+def free_trial(health: Health) -> Health:
+    """Return the state after a trial that said nothing: half-open for the next."""
+    return replace(health, trial_until_ms=None, trial_holder=None)
 
 
 def retry_now(health: Health) -> Health:
     """Return the state after a person said "retry now" or selected the route again: the next request is a trial."""
-    return health if health.state == "closed" else replace(health, state="half_open", trial_until_ms=None)
+    return health if health.state == "closed" else replace(free_trial(health), state="half_open")
 
 
 def after_attempt(
@@ -135,9 +141,10 @@ def after_attempt(
     if said is Says.GOOD:
         return Health(route=health.route)
     if said is Says.NOTHING:
-        return replace(health, trial_until_ms=None)
+        return free_trial(health)
     bad = health.bad_in_a_row + 1
-    known = replace(health, bad_in_a_row=bad, failed_at_ms=now_ms, failure_class=failure, trial_until_ms=None)
+    known = replace(health, bad_in_a_row=bad, failed_at_ms=now_ms, failure_class=failure)
+    known = free_trial(known)
     waits = axis in {Axis.CREDENTIAL, Axis.CONFIG} or failure in OPEN_AT_ONCE
     if not (waits or used_up or health.state != "closed" or bad >= policy.threshold):
         return known

@@ -94,7 +94,8 @@ class History:
         """Visible rows not yet accepted, as they came."""
         self.grants: dict[str, str] = {}
         """Tools a person allowed for a session: tool -> session."""
-        self._refused_segment: str | None = None
+        self._refused: set[str] = set()
+        """Fingerprints of this generation whose refusal no later reply has cleared; one that comes back resumes it."""
         self.binding: str | None = None
         """`PROVIDER:NAME` that a person switched to; None: the agent's own model."""
         self.past: int = 0
@@ -125,8 +126,8 @@ class History:
 
     @property
     def holds_refusal(self) -> bool:
-        """Whether the current segment holds a refusal that no later reply has cleared."""
-        return self._refused_segment == self.segment
+        """Whether a refusal in this generation, under the current fingerprint, was not cleared by a later reply."""
+        return (self.fingerprint or "") in self._refused
 
     @property
     def open_turn(self) -> TurnState | None:
@@ -190,7 +191,7 @@ class History:
 
     def _fold_reply(self, row: Row) -> None:
         turn = self._open()
-        self._refused_segment = None
+        self._refused.discard(self.fingerprint or "")
         self.increment.clear()
         turn.failed_attempts = turn.transport_failures = 0
         turn.retry_at_ms = None
@@ -246,6 +247,7 @@ class History:
     def _fold_compaction(self, row: Row) -> None:
         turn = self._open()
         self.generation, self.segment_number, self.past = row.generation, 1, 0
+        self._refused.clear()
         self.increment.clear()
         turn.shown = []
         turn.compaction = "done"
@@ -265,6 +267,6 @@ class History:
         turn = self._open()
         turn.outcome = msgspec.convert(row.content, Outcome)
         if turn.outcome.refused:
-            self._refused_segment = row.segment
+            self._refused.add(self.fingerprint or "")
         turn.calls = []
         turn.story = []

@@ -137,13 +137,14 @@ _REMEDY: dict[Axis, str] = {
 }
 
 
-def failed(verdict: Verdict, provider: str, model: str, attempts: int) -> str:
+def failed(verdict: Verdict, provider: str, model: str, attempts: int, detail: str | None = None) -> str:
     """Say to a person what ended the turn and what to do, in one or two sentences."""
     failure, axis = verdict.failure or FailureClass.UNKNOWN, verdict.recovers_with or Axis.NEVER
     what = _WHAT.get(failure, str(failure).replace("_", " "))
     tries = f" after {attempts} attempts" if attempts > 1 else ""
     wait = f" The provider asks to wait {verdict.retry_after_ms / 1000:.0f} s." if verdict.retry_after_ms else ""
-    return f"{provider}:{model}{tries}: {what} ({failure}).{wait} {_REMEDY.get(axis, '')}".rstrip()
+    said = f' It said: "{detail}".' if detail else ""
+    return f"{provider}:{model}{tries}: {what} ({failure}).{said}{wait} {_REMEDY.get(axis, '')}".rstrip()
 
 
 def refused(verdict: Verdict, provider: str, model: str) -> str:
@@ -158,6 +159,11 @@ def refused(verdict: Verdict, provider: str, model: str) -> str:
 def summary(text: str) -> str:
     """Wrap a summary as what a model reads of the earlier conversation."""
     return f"[runtime] The earlier part of this conversation was summed up, since it no longer fitted:\n\n{text}"
+
+
+def bug(why: str) -> str:
+    """Say to a person that stoic itself is at fault."""
+    return f"A bug of stoic: {why}. The newest input left the view; the thread can go on. Please report it."
 
 
 def limit_reached(what: str) -> str:

@@ -5,6 +5,7 @@ from typing import Literal
 from stoic.core.budget import Limits
 from stoic.core.commands import Route, ToolFacts
 from stoic.core.health import HealthPolicy, Signs
+from stoic.core.output import OutputFacts
 from stoic.core.retry import RetryPolicy
 from stoic.records import Price, Record
 
@@ -37,6 +38,8 @@ class Plan(Record, frozen=True):
     limits: Limits = Limits()
     retry: RetryPolicy = RetryPolicy()
     health_policy: HealthPolicy = HealthPolicy()
+    output: OutputFacts | None = None
+    """The type that the final answer must be a value of."""
 
 
 ASK_FOR_EFFECTS: dict[str, Permission] = {"write": "ask", "send": "ask", "exec": "ask"}

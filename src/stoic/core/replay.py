@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from stoic.core.notes import NO_OUTPUT, NO_RESULT
 from stoic.core.rows import kind_of, turn_of
-from stoic.errors import BrokenInvariantError
+from stoic.errors import UnsendableError
 from stoic.records import (
     AssistantMessage,
     CallPart,
@@ -98,7 +98,7 @@ def messages(rows: list[Row]) -> list[Message]:
 
 def _images(view: Json) -> list[ImagePart]:
     """Return the images of a row's content or view, written as `{"media_type", "data_base64"}` under `images`."""
-    return [ImagePart(**image) for image in view["images"]] if "images" in view else []
+    return msgspec.convert(view["images"], list[ImagePart]) if "images" in view else []
 
 
 def _reply(row: Row) -> AssistantMessage:
@@ -129,17 +129,17 @@ def gate(view: list[Message]) -> None:
     """Check the pairing rules of a whole assembled view before it is sent.
 
     Raises:
-        BrokenInvariantError: a call without exactly one result right after it, a result without its call, a message
+        UnsendableError: a call without exactly one result right after it, a result without its call, a message
             without content, or an end that no model could answer. Nothing must be sent then.
     """
     expected: list[str] = []
     for position, message in enumerate(view):
         if isinstance(message, ToolMessage):
             if not expected or message.call_id != expected.pop(0):
-                raise BrokenInvariantError(f"message {position}: a result does not follow its call; nothing was sent")
+                raise UnsendableError(f"message {position}: a result does not follow its call; nothing was sent")
             continue
         if expected:
-            raise BrokenInvariantError(
+            raise UnsendableError(
                 f"message {position}: {len(expected)} calls before it have no result; nothing was sent"
             )
         if isinstance(message, AssistantMessage):
@@ -148,8 +148,8 @@ def gate(view: list[Message]) -> None:
         else:
             empty = not message.text and not message.images
         if empty:
-            raise BrokenInvariantError(f"message {position} is empty; nothing was sent")
+            raise UnsendableError(f"message {position} is empty; nothing was sent")
     if expected:
-        raise BrokenInvariantError(f"{len(expected)} calls at the end have no result; nothing was sent")
+        raise UnsendableError(f"{len(expected)} calls at the end have no result; nothing was sent")
     if not view or isinstance(view[-1], AssistantMessage):
-        raise BrokenInvariantError("nothing new to answer at the end of the view; nothing was sent")
+        raise UnsendableError("nothing new to answer at the end of the view; nothing was sent")

@@ -82,15 +82,18 @@ def after_failure(ctx: Context, verdict: Verdict, *, used_up: bool) -> Health | 
 
 
 def _admission(ctx: Context, candidate: Candidate) -> Admission:
+    known = ctx.health.get(candidate.key)
+    if known is not None and known.trial_until_ms is not None and known.trial_holder == ctx.history.thread:
+        # This turn's own trial, also when a crash lies between.
+        ctx.trials.add(candidate.key)
     if candidate.key in ctx.trials:
         return Admission(kind="yes")
-    known = ctx.health.get(candidate.key)
     return admit(known, ctx.plan.health_policy, candidate.signs, ctx.now_ms, human=True)
 
 
 def _claim(ctx: Context, candidate: Candidate) -> Part[bool]:
     """Take the one trial of a half-open route; False: somebody else has it."""
-    trial = begin_trial(ctx.health[candidate.key], ctx.plan.health_policy, ctx.now_ms)
+    trial = begin_trial(ctx.health[candidate.key], ctx.plan.health_policy, ctx.now_ms, ctx.history.thread)
     claimed = yield from ask(ctx, ClaimTrial(health=trial), Claimed)
     if claimed.granted:
         ctx.health[candidate.key] = trial

@@ -38,6 +38,10 @@ class Context:
         self.trials: set[str] = set()
         """Half-open routes whose one trial is this turn's."""
 
+    def see_health(self, seen: list[Health]) -> None:
+        """Take in what others, or this turn's own commits, have made of the routes' health meanwhile."""
+        self.health |= {each.route: each for each in seen}
+
     @property
     def candidate(self) -> Candidate:
         """The candidate the open turn is at: the bound one, or the one it has fallen back to."""
@@ -77,7 +81,7 @@ def ask(ctx: Context, command: Command, expected: type[T]) -> Part[T]:
     return event
 
 
-def ask_or_cancel(ctx: Context, command: Command, expected: type[T]) -> Part[T | Cancelled]:
+def ask_or_cancel(ctx: Context, command: Command, expected: type[T] | tuple[type[T], ...]) -> Part[T | Cancelled]:
     """Have a command performed that a cancel may answer instead."""
     event = yield command
     ctx.now_ms = event.now_ms

@@ -13,12 +13,14 @@ from stoic.core.budget import cost_usd, deadline_ms, used_up
 from stoic.core.calls import mark_first, settle_calls
 from stoic.core.classify import classify
 from stoic.core.classify.verdict import Verdict
-from stoic.core.commands import Cancelled, Command, Commit, Ending, Event, Replied, Send, Sleep, Woke
+from stoic.core.commands import Cancelled, Command, Commit, Ending, Event, Replied, Send, Sleep, Unsendable, Woke
 from stoic.core.compaction import compact
-from stoic.core.endings import close_calls, fail, finish, give_up
+from stoic.core.details import detail_of
+from stoic.core.endings import break_off, close_calls, fail, finish, give_up
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.health import Says, says
 from stoic.core.history import History
+from stoic.core.output import NUDGE_REASON, judge, nudge, unmet, value_of
 from stoic.core.plan import Plan
 from stoic.core.retry import retry_at_ms
 from stoic.core.routing import after_failure, after_good, choose, fallback_card
@@ -128,6 +130,7 @@ def _attempt(ctx: Context) -> Part[Outcome | Cancelled | None]:
         woke = yield from ask_or_cancel(ctx, Sleep(until_ms=state.retry_at_ms), Woke)
         if isinstance(woke, Cancelled):
             return woke
+        ctx.see_health(woke.health)
     candidate = yield from choose(ctx)
     if isinstance(candidate, Outcome):
         return candidate
@@ -138,9 +141,12 @@ def _attempt(ctx: Context) -> Part[Outcome | Cancelled | None]:
         upto_seq=ctx.history.last_seq,
         deadline_ms=deadline_ms(ctx.plan.limits, state),
     )
-    replied = yield from ask_or_cancel(ctx, send, Replied)
+    replied = yield from ask_or_cancel(ctx, send, (Replied, Unsendable))
     if isinstance(replied, Cancelled):
         return replied
+    if isinstance(replied, Unsendable):
+        return (yield from break_off(ctx, replied.why))
+    ctx.see_health(replied.health)
     report = replied.report
     verdict = classify(report)
     if verdict.failure is None:
@@ -175,7 +181,7 @@ def _accept(ctx: Context, report: Report, *, cut: bool) -> Part[Outcome | None]:
     calls = [part for part in parts if isinstance(part, CallPart)]
     if not calls:
         text = "".join(part.text for part in parts if isinstance(part, TextPart))
-        return (yield from finish(ctx, reply, report.usage, text, cut=cut, health=after_good(ctx)))
+        return (yield from _answer(ctx, reply, report, text, cut=cut))
     ctx.guard.said("".join(part.text for part in parts if isinstance(part, TextPart)))
     rows, operations = intend(ctx, calls)
     if not rows:
@@ -183,6 +189,25 @@ def _accept(ctx: Context, report: Report, *, cut: bool) -> Part[Outcome | None]:
     accept_upto = ctx.history.last_seq
     step = Commit(rows=[reply, *rows], operations=operations, accept_upto=accept_upto, health=after_good(ctx))
     yield from commit(ctx, step)
+    return None
+
+
+def _answer(ctx: Context, reply: Draft, report: Report, text: str, *, cut: bool) -> Part[Outcome | None]:
+    """End the turn with its final reply; where a type was asked for, it may be asked for once more."""
+    output = ctx.plan.output
+    if output is None:
+        return (yield from finish(ctx, reply, report.usage, text, cut=cut, health=after_good(ctx)))
+    answer = judge(output, text)
+    if answer.complaint is None:
+        value = value_of(answer)
+        return (yield from finish(ctx, reply, report.usage, text, cut=cut, health=after_good(ctx), value=value))
+    if NUDGE_REASON in ctx.state.nudges:
+        why = unmet(output, answer.complaint)
+        return (yield from finish(ctx, reply, report.usage, text, cut=cut, health=after_good(ctx), misfit=why))
+    content = {"text": nudge(answer.complaint), "reason": NUDGE_REASON}
+    asking = draft(ctx, role="user", kind="nudge", content=content, visible=True)
+    accept_upto = ctx.history.last_seq
+    yield from commit(ctx, Commit(rows=[reply, asking], accept_upto=accept_upto, health=after_good(ctx)))
     return None
 
 
@@ -246,6 +271,7 @@ def _attempt_row(ctx: Context, report: Report, verdict: Verdict, again_ms: int |
         "category": verdict.category,
         "where": verdict.where,
         "scope": verdict.scope,
+        "detail": None if verdict.failure is FailureClass.REFUSAL else detail_of(report),
         "usage": usage if usage.input_tokens or usage.output_tokens else None,
         "cost_usd": cost_usd(ctx.candidate.price, usage) if usage.input_tokens or usage.output_tokens else None,
     }

@@ -14,7 +14,8 @@ _NEW_NAME = re.compile(r"claude-([a-z]+)-(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?
 _OLD_NAME = re.compile(r"claude-(\d)(?:[-.](\d)(?!\d))?-[a-z]+")
 _THINKS, _ADAPTS, _TAKES_XHIGH = (3, 7), (4, 6), (4, 7)
 """The first versions that think by budget, that think adaptively, and that take `xhigh` but no sampling parameters."""
-_ALWAYS_THINK = ("fable", "mythos")
+_ALWAYS_THINK = re.compile(r"fable|mythos|opus-5[-.]5")
+"""Models whose thinking cannot be turned off: https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5."""
 
 BUDGETS_TOKENS = {"low": 2_048, "medium": 8_192, "high": 24_576}
 """Thinking budgets of models that know no effort: our own choice, within the documented minimum of 1,024 and the smallest
@@ -46,7 +47,7 @@ def effort_parameters(provider: str, model: str, sampling: Sampling) -> dict[str
         require_effort(provider, model, effort, ())
     if version < _ADAPTS:
         return _budget(provider, model, effort, sampling.max_tokens)
-    off = () if any(name in model for name in _ALWAYS_THINK) else ("none",)
+    off = () if _ALWAYS_THINK.search(model) else ("none",)
     top = ("xhigh", "max") if version >= _TAKES_XHIGH else ("max",)
     require_effort(provider, model, effort, (*off, "low", "medium", "high", *top))
     if effort == "none":

@@ -10,6 +10,10 @@ _O_SERIES = re.compile(r"(?:^|[/:])o\d")
 _FIRST_GPT_5 = re.compile(r"(?:^|[/:])gpt-5(?![.\d]|-\d(?!\d))")
 """`gpt-5`, `gpt-5-mini`, `gpt-5-2025-08-07`; not `gpt-5.1`."""
 
+_PRO_5 = re.compile(r"(?:^|[/:])gpt-5-pro")
+_GPT_5_1 = re.compile(r"gpt-5[.-]1(?!\d)(?!-codex-max)")
+_FROM_5_6 = re.compile(r"gpt-(?:5[.-][6-9]|[6-9]|\d\d)")
+
 
 def reasons(model: str) -> bool:
     """Tell whether a model reasons before it answers, by its name."""
@@ -39,8 +43,12 @@ def check(provider: str, model: str, sampling: Sampling) -> None:
 def _efforts(model: str) -> tuple[str, ...]:
     if not reasons(model):
         return ()
+    if _PRO_5.search(model):
+        return ("high",)
     if _O_SERIES.search(model) or "gpt-oss" in model:
         return ("low", "medium", "high")
     if _FIRST_GPT_5.search(model):
-        return ("minimal", "low", "medium", "high")
-    return ("none", "low", "medium", "high", "xhigh", "max")
+        return ("low", "medium", "high") if "codex" in model else ("minimal", "low", "medium", "high")
+    off = () if "codex" in model else ("none",)
+    top = () if _GPT_5_1.search(model) else ("xhigh", "max") if _FROM_5_6.search(model) else ("xhigh",)
+    return (*off, "low", "medium", "high", *top)

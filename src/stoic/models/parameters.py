@@ -3,15 +3,17 @@
 from collections.abc import Callable
 
 from stoic.models import claude, openai_models
-from stoic.models.chat_efforts import chat_effort
+from stoic.models.compatible_efforts import effort_of
 from stoic.models.entries import ProviderEntry
 from stoic.models.gemini_models import thinking_config
+from stoic.models.refusing import cannot
 from stoic.records import Json
 from stoic.sampling import Sampling, check_sampling
 
-_COMPLETION_TOKENS = {"groq", "cerebras", "minimax"}
+_COMPLETION_TOKENS = {"groq", "cerebras", "moonshot", "moonshot-cn"}
 """Providers that call `max_tokens` deprecated: https://console.groq.com/docs/api-reference,
-https://inference-docs.cerebras.ai/api-reference/chat-completions, https://platform.minimax.io/docs/api-reference/text-openai-api."""
+https://inference-docs.cerebras.ai/api-reference/chat-completions, https://platform.kimi.ai/docs/api/chat."""
+_MINIMAX = {"minimax", "minimax-cn"}
 _OPENAI_NAMES = {"openai", "openai-chat", "azure", "azure-responses"}
 """Providers whose model names are OpenAI's own."""
 
@@ -35,7 +37,11 @@ def parameters_of(entry: ProviderEntry, model: str, sampling: Sampling) -> dict[
 
 
 def _messages(entry: ProviderEntry, model: str, sampling: Sampling) -> dict[str, Json]:
-    thinking = claude.effort_parameters(entry.name, model, sampling)
+    effort = sampling.reasoning_effort
+    if entry.name in _MINIMAX and effort is not None:
+        thinking = effort_of(entry.name, model, effort)
+    else:
+        thinking = claude.effort_parameters(entry.name, model, sampling)
     claude.check_temperature(entry.name, model, sampling)
     tokens: dict[str, Json] = {} if sampling.max_tokens is None else {"max_tokens": sampling.max_tokens}
     return {**tokens, **_temperature(sampling), **thinking}
@@ -61,12 +67,15 @@ def _chat(entry: ProviderEntry, model: str, sampling: Sampling) -> dict[str, Jso
     name = entry.name
     if name in _OPENAI_NAMES:
         openai_models.check(name, model, sampling)
+    if "kimi-" in model and sampling.temperature not in {None, 1}:
+        # https://platform.kimi.ai/docs/api/models-overview: fixed for all but the moonshot-v1 models.
+        raise cannot(name, model, "takes no temperature", "leave temperature out")
     found = _temperature(sampling)
     if sampling.max_tokens is not None:
         reasons = name in _OPENAI_NAMES and openai_models.reasons(model)
         found["max_completion_tokens" if reasons or name in _COMPLETION_TOKENS else "max_tokens"] = sampling.max_tokens
     if sampling.reasoning_effort is not None:
-        found |= chat_effort(name, model, sampling.reasoning_effort)
+        found |= effort_of(name, model, sampling.reasoning_effort)
     return found
 
 

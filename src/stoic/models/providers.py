@@ -6,9 +6,10 @@ The order is the order in which a model is chosen when none is named and several
 from difflib import get_close_matches
 
 from stoic.models.entries import ProviderEntry
+from stoic.models.servers import SERVERS
 
 _OPENAI_HEADERS = (("OPENAI_ORG_ID", "openai-organization"), ("OPENAI_PROJECT_ID", "openai-project"))
-_ENTRIES = (
+_SERVICES = (
     ProviderEntry(
         name="anthropic",
         api="messages",
@@ -114,6 +115,7 @@ _ENTRIES = (
         source="https://docs.bigmodel.cn/cn/guide/develop/openai/introduction",
         key_variables=("ZHIPUAI_API_KEY", "ZHIPU_API_KEY", "ZAI_API_KEY"),
         url_variables=("ZHIPUAI_BASE_URL",),
+        asks_for_usage=False,  # it tells it anyway, and does not document the wish
         default_model="glm-5.2",
     ),
     ProviderEntry(
@@ -123,6 +125,7 @@ _ENTRIES = (
         source="https://docs.z.ai/guides/develop/http/introduction",
         key_variables=("ZAI_API_KEY",),
         url_variables=("ZAI_BASE_URL",),
+        asks_for_usage=False,  # it tells it anyway, and does not document the wish
         default_model="glm-5.2",
     ),
     ProviderEntry(
@@ -144,20 +147,20 @@ _ENTRIES = (
     ),
     ProviderEntry(
         name="minimax",
-        api="chat",
-        base_url="https://api.minimax.io/v1",
-        source="https://platform.minimax.io/docs/api-reference/text-openai-api",
+        api="messages",
+        base_url="https://api.minimax.io/anthropic",
+        source="https://platform.minimax.io/docs/api-reference/text-anthropic-api",
         key_variables=("MINIMAX_API_KEY",),
-        url_variables=("MINIMAX_BASE_URL",),
+        url_variables=("MINIMAX_ANTHROPIC_BASE_URL",),  # its Chat API gives thinking as text of the reply
         default_model="MiniMax-M3",
     ),
     ProviderEntry(
         name="minimax-cn",
-        api="chat",
-        base_url="https://api.minimaxi.com/v1",
-        source="https://platform.minimaxi.com/docs/api-reference/text-openai-api",
+        api="messages",
+        base_url="https://api.minimaxi.com/anthropic",
+        source="https://platform.minimaxi.com/docs/api-reference/text-anthropic-api",
         key_variables=("MINIMAX_CN_API_KEY", "MINIMAX_API_KEY"),
-        url_variables=("MINIMAX_CN_BASE_URL",),
+        url_variables=("MINIMAX_CN_ANTHROPIC_BASE_URL",),  # its Chat API gives thinking as text of the reply
     ),
     ProviderEntry(
         name="groq",
@@ -172,7 +175,7 @@ _ENTRIES = (
     ProviderEntry(
         name="together",
         api="chat",
-        base_url="https://api.together.xyz/v1",
+        base_url="https://api.together.ai/v1",
         source="https://docs.together.ai/docs/openai-api-compatibility",
         key_variables=("TOGETHER_API_KEY",),
         url_variables=("TOGETHER_BASE_URL",),
@@ -283,7 +286,7 @@ _ENTRIES = (
         name="baidu",
         api="chat",
         base_url="https://qianfan.baidubce.com/v2",
-        source="https://cloud.baidu.com/doc/qianfan-api/s/3m7of64lb",
+        source="https://cloud.baidu.com/doc/qianfan/s/rmh4stn9m",
         key_variables=("QIANFAN_API_KEY",),
         url_variables=("QIANFAN_BASE_URL",),
     ),
@@ -303,71 +306,12 @@ _ENTRIES = (
         key_variables=("GITHUB_TOKEN",),
         url_variables=("GITHUB_MODELS_BASE_URL",),
     ),
-    ProviderEntry(
-        name="ollama",
-        api="chat",
-        base_url="http://127.0.0.1:11434/v1",
-        source="https://docs.ollama.com/openai",
-        key_variables=("OLLAMA_API_KEY",),
-        url_variables=("OLLAMA_HOST", "OLLAMA_BASE_URL"),
-        version_path="/v1",
-        needs_key=False,
-    ),
-    ProviderEntry(
-        name="vllm",
-        api="chat",
-        base_url="http://127.0.0.1:8000/v1",
-        source="https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html",
-        key_variables=("VLLM_API_KEY",),
-        url_variables=("VLLM_BASE_URL",),
-        version_path="/v1",
-        needs_key=False,
-    ),
-    ProviderEntry(
-        name="sglang",
-        api="chat",
-        base_url="http://127.0.0.1:30000/v1",
-        source="https://docs.sglang.ai/basic_usage/openai_api_completions.html",
-        key_variables=("SGLANG_API_KEY",),
-        url_variables=("SGLANG_BASE_URL",),
-        version_path="/v1",
-        needs_key=False,
-    ),
-    ProviderEntry(
-        name="llamacpp",
-        api="chat",
-        base_url="http://127.0.0.1:8080/v1",
-        source="https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
-        key_variables=("LLAMA_API_KEY",),
-        url_variables=("LLAMACPP_BASE_URL",),
-        version_path="/v1",
-        needs_key=False,
-    ),
-    ProviderEntry(
-        name="lmstudio",
-        api="chat",
-        base_url="http://127.0.0.1:1234/v1",
-        source="https://lmstudio.ai/docs/developer/openai-compat",
-        key_variables=("LM_API_TOKEN", "LMSTUDIO_API_KEY"),
-        url_variables=("LMSTUDIO_BASE_URL",),
-        version_path="/v1",
-        needs_key=False,
-    ),
-    ProviderEntry(
-        name="litellm",
-        api="chat",
-        base_url="http://127.0.0.1:4000",
-        source="https://docs.litellm.ai/docs/proxy/user_keys",
-        key_variables=("LITELLM_PROXY_API_KEY", "LITELLM_API_KEY"),
-        url_variables=("LITELLM_PROXY_API_BASE", "LITELLM_BASE_URL"),
-        needs_key=False,
-    ),
 )
 
-PROVIDERS = {entry.name: entry for entry in _ENTRIES}
+PROVIDERS = {entry.name: entry for entry in (*_SERVICES, *SERVERS)}
 """Every provider there is a name for."""
 
 
 def near_names(wanted: str, known: list[str]) -> list[str]:
     """Return up to three known names that look like the wanted one, the nearest first."""
-    return get_close_matches(wanted.lower(), known, n=3, cutoff=0.5)
+    return get_close_matches(wanted.lower(), known, n=3, cutoff=0.6)

@@ -4,14 +4,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from stoic.core.budget import Limits
+from stoic.core.output import instruction, merged, native_parameters
 from stoic.core.plan import ASK_FOR_EFFECTS, Permission
 from stoic.errors import UsageError
 from stoic.ports import Connection
 from stoic.records import Json, Message
 from stoic.sampling import Sampling, check_sampling
+from stoic.tools.answering import OutputType
 from stoic.tools.declaration import Tool
 
 DEFAULT_MAX_ROUNDS = 64
+NATIVE_OUTPUT = frozenset({"openai", "anthropic", "gemini"})
+"""Providers whose API binds the answer to a schema; compatible servers differ, and there the instruction alone must do."""
 Summariser = Callable[[list[Message]], Awaitable[str | None]]
 """Sums up messages; None or nothing: it could not."""
 
@@ -32,6 +36,7 @@ class Agent:
         max_cost_usd: float | None = None,
         max_seconds: float | None = None,
         summariser: Summariser | None = None,
+        output: Any = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
         reasoning_effort: str | None = None,
@@ -50,6 +55,7 @@ class Agent:
             max_tokens_per_turn: input and output tokens of one turn together; default no bound
             max_cost_usd: what one turn may cost; default no bound
             max_seconds: wall time of one turn, waits included; default no bound
+            output: a type, such as a pydantic model, that the final answer must be a value of; `Outcome.value` has it
             summariser: sums up the beginning of a conversation that no longer fits; default the model itself
             max_tokens: longest reply; default the settings', else the provider's
             temperature: from 0 to 2; default likewise
@@ -64,7 +70,11 @@ class Agent:
             raise UsageError(f"max_rounds is {max_rounds}; it must be at least 1, or None for no bound")
         self.model = model
         self.models = [model, *fallbacks]
-        self.instructions = instructions
+        if len(set(self.models)) != len(self.models):
+            raise UsageError(f"a model is named twice among {', '.join(self.models)}; name each once")
+        self.output = None if output is None else OutputType(output)
+        asked_for = [] if self.output is None else [instruction(self.output.facts)]
+        self.instructions = "\n\n".join(part for part in (instructions, *asked_for) if part)
         declared = [each if isinstance(each, Tool) else Tool(each) for each in tools]
         self.tools = {tool.name: tool for tool in declared}
         if len(self.tools) != len(declared):
@@ -93,7 +103,10 @@ class Agent:
         Raises:
             UsageError: its model does not take one of them
         """
-        return _merged(connection.express(self.sampling), self.parameters)
+        given = _merged(connection.express(self.sampling), self.parameters)
+        if self.output is None or connection.provider not in NATIVE_OUTPUT:
+            return given
+        return merged(given, native_parameters(connection.api, self.output.facts, has_tools=bool(self.tools)))
 
 
 def _merged(expressed: dict[str, Json], given: dict[str, Json]) -> dict[str, Json]:

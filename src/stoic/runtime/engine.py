@@ -11,6 +11,7 @@ from typing import Self
 from msgspec.structs import replace
 
 from stoic.core.commands import Ending, Route
+from stoic.core.failures import Axis
 from stoic.core.health import HealthPolicy, Signs, retry_now
 from stoic.core.history import History
 from stoic.core.plan import Candidate, Plan
@@ -26,6 +27,8 @@ from stoic.runtime.runner import CancelSignal, Runner
 from stoic.runtime.sending import Sender
 from stoic.runtime.streams import Emit
 from stoic.runtime.transcript import Live
+from stoic.tools.context import ToolContext
+from stoic.tools.spilling import Spill
 
 HEARTBEAT_SECONDS = 5
 CACHED_THREADS = 1_000
@@ -64,6 +67,7 @@ class Engine:
         owner: Owner,
         connect: Callable[[str], Connection],
         numbers: Numbers | None = None,
+        spill: Spill | None = None,
     ) -> None:
         """Put an engine together.
 
@@ -72,6 +76,7 @@ class Engine:
             owner: this process, as the store's leases name it
             connect: from `PROVIDER:NAME` to a connection; raises ConfigurationError
             numbers: defaults if None
+            spill: where results go that are too long to show; None: they are cut and the rest is lost
         """
         self.outside = outside
         self.store = outside.store
@@ -80,6 +85,7 @@ class Engine:
         self.owner = owner
         self._connect = connect
         self._numbers = numbers or Numbers()
+        self.spill = spill or Spill()
         self._connections: dict[str, Connection] = {}
         self._cache: OrderedDict[str, Live] = OrderedDict()
         self._locks: dict[str, asyncio.Lock] = {}
@@ -114,6 +120,16 @@ class Engine:
             self._connections[model] = self._connect(model)
         return self._connections[model]
 
+    async def select(self, model: str) -> None:
+        """A person selects a model: a route of it that waits for a credential or configuration gets one trial.
+
+        A route that is closed for a time stays closed: choosing it does not end an outage.
+        """
+        key = self.connection(model).key
+        for health in await self.store.health():
+            if health.route == key and health.state == "open" and health.waits_for != Axis.TIME:
+                await self.store.put_health(retry_now(health))
+
     def lock(self, thread: str) -> asyncio.Lock:
         """Return the lock by which this process's own callers queue for a thread."""
         return self._locks.setdefault(thread, asyncio.Lock())
@@ -146,7 +162,9 @@ class Engine:
             live,
             lease,
             sender=Sender(live, connections, agent, self.outside, self._numbers.deadline_ms, emit),
-            execution=Execution(agent.tools, self.clock),
+            execution=Execution(
+                agent.tools, self.clock, ToolContext(thread=lease.thread, store=self.store, spill=self.spill)
+            ),
             emit=emit,
             cancel=signal,
         )
@@ -184,6 +202,7 @@ class Engine:
             limits=agent.limits,
             retry=self._numbers.retry,
             health_policy=self._numbers.health,
+            output=agent.output.facts if agent.output else None,
         )
 
     async def _reopen_chosen(self, connections: list[Connection], inbox: list[InboxEntry]) -> None:
@@ -197,12 +216,12 @@ class Engine:
         """Return the thread's folded state, from the cache when nobody else held its lease since, and its inbox."""
         live = self._cache.get(lease.thread)
         if live is not None and _is_current(live, lease):
-            live.epoch = lease.epoch
+            live.epoch, live.lease = lease.epoch, lease
             self._cache.move_to_end(lease.thread)
             return live, await self.store.inbox(lease.thread)
         loaded = await self.store.load(lease.thread)
         live = Live(lease.thread)
-        live.epoch = lease.epoch
+        live.epoch, live.lease = lease.epoch, lease
         for row in loaded.rows:
             live.history.fold(row)
         live.rows = loaded.rows
@@ -258,7 +277,7 @@ def _models(agent: Agent, history: History, inbox: list[InboxEntry]) -> list[str
             if entry.kind == "switch":
                 bound = entry.content["model"]
     bound = bound or agent.model
-    return [bound, *(model for model in agent.models if model != bound)]
+    return [bound, *(model for model in agent.models[1:] if model != bound)]
 
 
 def _candidate(connection: Connection) -> Candidate:
@@ -272,7 +291,7 @@ def _candidate(connection: Connection) -> Candidate:
 
 def _is_current(live: Live, lease: Lease) -> bool:
     """Tell whether nobody but this engine can have written since the state was folded."""
-    return live.epoch == lease.epoch or (live.epoch == lease.epoch - 1 and live.history.last_seq == lease.last_seq)
+    return live.lease is lease or (live.epoch == lease.epoch - 1 and live.history.last_seq == lease.last_seq)
 
 
 def _next_entry(history: History, inbox: list[InboxEntry]) -> str | None:

@@ -3,7 +3,9 @@
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable
+import logging
+import subprocess
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -15,24 +17,66 @@ from stoic.core.failures import FailureClass
 from stoic.core.history import EFFECTS
 from stoic.ports import Clock
 from stoic.records import Operation
+from stoic.tools.context import ToolContext
 from stoic.tools.declaration import Tool, render_result
+from stoic.tools.spilling import Spill
 
-LIMIT_CHARACTERS = 200_000
-"""A longer result is cut for the model and for the log, and says so."""
+STATUS_SECONDS = 30
+"""How long a tool's status function may take; longer means `unknown`."""
 _CANCEL_SECONDS = 5
+_log = logging.getLogger(__name__)
 
-_NOT_SENT = ("ConnectError", "ConnectTimeout", "ConnectionRefusedError", "PoolTimeout", "gaierror")
-_LOST = ("ReadTimeout", "WriteTimeout", "ReadError", "WriteError", "RemoteProtocolError")
+_LONGEST_CHAIN = 50
+_NOT_SENT = {
+    "ConnectError",
+    "ConnectTimeout",
+    "ConnectionRefusedError",
+    "ConnectTimeoutError",
+    "NewConnectionError",
+    "NameResolutionError",
+    "ClientConnectorError",
+    "PoolTimeout",
+    "gaierror",
+}
+"""Exceptions, by name, of the standard library and the usual HTTP clients, after which nothing was sent."""
+_LOST = {
+    "ReadTimeout",
+    "ReadTimeoutError",
+    "WriteTimeout",
+    "ReadError",
+    "WriteError",
+    "RemoteProtocolError",
+    "ProtocolError",
+    "ServerDisconnectedError",
+    "ClientOSError",
+    "ClientPayloadError",
+    "ChunkedEncodingError",
+    "IncompleteRead",
+    "RemoteDisconnected",
+    "EndpointConnectionError",
+    "ConnectionClosedError",
+}
+"""Exceptions, by name, after which the request may have arrived."""
 
 
 class Execution:
     """The calls of one turn that run at the moment."""
 
-    def __init__(self, tools: dict[str, Tool], clock: Clock) -> None:
+    def __init__(self, tools: dict[str, Tool], clock: Clock, context: ToolContext | None = None) -> None:
+        """Begin with nothing running.
+
+        Args:
+            tools: by name
+            clock: for the journal's times
+            context: for tools that look at the runtime, and where long results go; None: they are cut
+        """
         self._tools = tools
         self._clock = clock
+        self._context = context
+        self._spill = context.spill if context else Spill()
         self._tasks: dict[str, asyncio.Task[CallResult]] = {}
         self._ended: list[CallResult] = []
+        self._bug: BaseException | None = None
         self._wake = asyncio.Event()
 
     def start(self, planned: PlannedCall) -> None:
@@ -44,6 +88,8 @@ class Execution:
     async def next(self) -> list[CallResult]:
         """Wait until at least one call has ended; return all that have since the last time."""
         await self._wake.wait()
+        if self._bug is not None:
+            raise self._bug
         return self.take_ended()
 
     def take_ended(self) -> list[CallResult]:
@@ -66,29 +112,43 @@ class Execution:
         if tool is None or tool.status is None:
             return "unknown"
         try:
-            bound = tool.bind(arguments_of(arguments), operation.id)
-            answer = await _call(tool.status, {"operation_id": operation.id, **bound})
-        except Exception:  # noqa: BLE001 - a user's function: whatever it raises, it does not know
+            bound = tool.bind(arguments_of(arguments), operation.id, self._context)
+            async with asyncio.timeout(STATUS_SECONDS):
+                answer = await _call(tool.status, {"operation_id": operation.id, **bound})
+        except Exception as error:  # noqa: BLE001 - a user's function: whatever it raises, it does not know
+            _log.warning("status of %s (tool %s) raised %s: %s", operation.id, tool.name, type(error).__name__, error)
             return "unknown"
         return answer if answer in {"done", "not_done"} else "unknown"
 
     def _note_end(self, operation: str, task: asyncio.Task[CallResult]) -> None:
         self._tasks.pop(operation, None)
-        if not task.cancelled():
+        if task.cancelled():
+            return
+        # Whatever a tool does is a result; an exception here is a bug of this file, and nobody may wait for it for ever.
+        self._bug = self._bug or task.exception()
+        if self._bug is None:
             self._ended.append(task.result())
-            self._wake.set()
+        self._wake.set()
 
     async def _run(self, planned: PlannedCall) -> CallResult:
         operation, tool = planned.operation, self._tools[planned.operation.tool]
         started_at = self._clock.now_ms()
         try:
-            bound = tool.bind(arguments_of(planned.call.arguments), operation.id)
+            bound = tool.bind(arguments_of(planned.call.arguments), operation.id, self._context)
             async with asyncio.timeout(tool.timeout_seconds):
-                text = _cap(render_result(await _call(tool.function, bound)))
-            result = CallResult(operation=operation.id, text=text, state="returned")
-        except Exception as error:  # noqa: BLE001 - a user's function: its end is recorded, whatever it is
+                value = await _call(tool.function, bound)
+            result = CallResult(operation=operation.id, text=_shown(tool.name, value), state="returned")
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            result = _raised(operation, error)  # the tool itself ended so; nobody had asked for it
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's function: its end is recorded, whatever it is
             result = _raised(operation, error)
-        return replace(result, started_at=started_at, ended_at=self._clock.now_ms())
+        ended_at = self._clock.now_ms()
+        if self._spill.is_too_long(result.text):
+            result = replace(result, text=await asyncio.to_thread(self._spill.keep, operation, result.text))
+        return replace(result, started_at=started_at, ended_at=ended_at)
 
 
 async def _call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
@@ -98,33 +158,53 @@ async def _call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     return await value if inspect.isawaitable(value) else value
 
 
-def _cap(text: str) -> str:
-    """Return text that the log and every request can hold: not too long, and without single surrogates.
+def _storable(text: str) -> str:
+    """Return text that the log and every request can hold: without single surrogates.
 
     Those come from file names that are not UTF-8 and from foreign JSON; no JSON in UTF-8 can hold them.
     """
-    if not text.isascii():
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if len(text) <= LIMIT_CHARACTERS:
-        return text
-    return f"{text[:LIMIT_CHARACTERS]}\n[runtime: {len(text) - LIMIT_CHARACTERS} characters left out]"
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _raised(operation: Operation, error: Exception) -> CallResult:
+def _shown(tool: str, value: Any) -> str:
+    """Return what a model reads of a value; that it cannot be shown does not undo that the function returned."""
+    try:
+        return _storable(render_result(value))
+    except Exception as error:  # noqa: BLE001 - a user's value: its own methods may raise anything
+        return f"[runtime] {tool} returned a value that cannot be shown ({type(error).__name__})."
+
+
+def _raised(operation: Operation, error: BaseException) -> CallResult:
     """A write that timed out or lost its connection after sending is unknown, not failed (SPEC §10)."""
-    said = _cap(f"{type(error).__name__}: {error}".rstrip(": "))
-    timed_out = isinstance(error, TimeoutError)
+    said = _storable(f"{type(error).__name__}: {error}".rstrip(": "))
+    chain = list(_chain(error))
+    timed_out = any(isinstance(each, TimeoutError | subprocess.TimeoutExpired) for each in chain)
     failure = FailureClass.TOOL_TIMEOUT if timed_out else FailureClass.TOOL_ERROR
-    if operation.effect in EFFECTS and _may_have_happened(error):
+    if operation.effect in EFFECTS and _may_have_happened(chain):
         text = notes.effect_unknown(operation, f"{operation.tool} did not return ({said}).")
         return CallResult(operation=operation.id, text=text, state="unknown", failure=failure)
-    return CallResult(
-        operation=operation.id, text=f"[runtime] {operation.tool} raised {said}", state="raised", failure=failure
-    )
+    text = f"[runtime] {operation.tool} raised {said}"
+    return CallResult(operation=operation.id, text=text, state="raised", failure=failure)
 
 
-def _may_have_happened(error: Exception) -> bool:
-    names = {cls.__name__ for cls in type(error).__mro__}
-    if names & set(_NOT_SENT):
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception with everything it was raised from, during, or groups."""
+    seen = 0
+    waiting = [error]
+    while waiting and seen < _LONGEST_CHAIN:
+        current = waiting.pop(0)
+        if current is None:
+            continue
+        seen += 1
+        yield current
+        waiting += [current.__cause__, None if current.__suppress_context__ else current.__context__]
+        waiting += getattr(current, "exceptions", ())  # of a group
+
+
+def _may_have_happened(chain: list[BaseException]) -> bool:
+    """Tell whether the outside may have acted though the function raised: the end of a connection says nothing of it."""
+    names = {cls.__name__ for error in chain for cls in type(error).__mro__}
+    if names & _NOT_SENT:
         return False
-    return isinstance(error, TimeoutError | ConnectionError) or bool(names & set(_LOST))
+    lost = (TimeoutError, ConnectionError, subprocess.TimeoutExpired, asyncio.CancelledError)
+    return any(isinstance(error, lost) for error in chain) or bool(names & _LOST)

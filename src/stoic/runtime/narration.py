@@ -67,6 +67,7 @@ def _attempt(row: Row) -> Iterator[Happening]:
         recovers_with=content["recovers_with"],
         status=content.get("status"),
         evidence=content.get("evidence", []),
+        detail=content.get("detail"),
     )
     yield RoundRolledBack(round=row.round, attempt=attempt)
     at_ms = content.get("retry_at_ms")

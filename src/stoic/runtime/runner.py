@@ -25,11 +25,12 @@ from stoic.core.commands import (
     Status,
     Summarise,
     Summarised,
+    Unsendable,
     Woke,
 )
 from stoic.core.plan import Plan
 from stoic.core.turn import turn
-from stoic.errors import BrokenInvariantError
+from stoic.errors import BrokenInvariantError, UnsendableError
 from stoic.events import RoundRolledBack, ToolStarted
 from stoic.ports import Outside
 from stoic.records import Draft, Health, InboxEntry, Lease, Row, Step
@@ -166,29 +167,44 @@ class Runner:
             case Next():
                 return await self._next()
             case Start():
-                for planned in command.calls:
-                    self._execution.start(planned)
-                    operation = planned.operation
-                    self._emit(
-                        ToolStarted(
-                            operation=operation.id,
-                            tool=operation.tool,
-                            effect=operation.effect,
-                            arguments=planned.call.arguments,
-                        )
-                    )
-                return Started(now_ms=self._clock.now_ms())
+                return self._start(command)
+            case Sleep():
+                return await self._sleep(command.until_ms)
+            case AskStatus() | Summarise() | ClaimTrial():
+                return await self._ask(command, plan)
+
+    async def _ask(self, command: AskStatus | Summarise | ClaimTrial, plan: Plan) -> Event:
+        """Perform what is rare: ask a tool, a summariser or the other workers."""
+        match command:
+            case AskStatus():
+                work = self._execution.status(command.operation, command.arguments)
+                answer = await self._cancel.interruptible(work)
+                return self._cancelled() if answer is None else Status(answer=answer, now_ms=self._clock.now_ms())
             case Summarise():
                 return await self._summarise(command, plan)
             case ClaimTrial():
                 now_ms = self._clock.now_ms()
                 return Claimed(granted=await self._store.claim_trial(command.health, now_ms), now_ms=now_ms)
-            case Sleep():
-                slept = await self._cancel.interruptible(self._sleep(command.until_ms))
-                return Woke(now_ms=self._clock.now_ms()) if slept else self._cancelled()
-            case AskStatus():
-                answer = await self._execution.status(command.operation, command.arguments)
-                return Status(answer=answer, now_ms=self._clock.now_ms())
+
+    def _start(self, command: Start) -> Started:
+        for planned in command.calls:
+            self._execution.start(planned)
+            operation = planned.operation
+            self._emit(
+                ToolStarted(
+                    operation=operation.id,
+                    tool=operation.tool,
+                    effect=operation.effect,
+                    arguments=planned.call.arguments,
+                )
+            )
+        return Started(now_ms=self._clock.now_ms())
+
+    async def _sleep(self, until_ms: int) -> Woke | Cancelled:
+        slept = await self._cancel.interruptible(_boxed(self._clock.sleep_until(until_ms)))
+        if slept is None:
+            return self._cancelled()
+        return Woke(now_ms=self._clock.now_ms(), health=await self._store.health())
 
     def _cancelled(self) -> Cancelled:
         signal = self._cancel
@@ -204,10 +220,6 @@ class Runner:
         text = await self._cancel.interruptible(_boxed(work))
         return self._cancelled() if text is None else Summarised(text=text[0], now_ms=self._clock.now_ms())
 
-    async def _sleep(self, until_ms: int) -> bool:
-        await self._clock.sleep_until(until_ms)
-        return True
-
     async def _next(self) -> Ended | Cancelled:
         results = await self._cancel.interruptible(self._execution.next())
         if results is None:
@@ -216,17 +228,22 @@ class Runner:
             results = self._execution.take_ended()
         return Ended(results=results, now_ms=self._clock.now_ms()) if results else self._cancelled()
 
-    async def _send(self, command: Send) -> Replied | Cancelled:
+    async def _send(self, command: Send) -> Replied | Unsendable | Cancelled:
         history = self._live.history
         if command.upto_seq != history.last_seq:
             raise BrokenInvariantError(
                 f"thread {history.thread}: a request up to row {command.upto_seq} of {history.last_seq}"
             )
-        report = await self._cancel.interruptible(self._sender.send(command))
+        try:
+            report = await self._cancel.interruptible(self._sender.send(command))
+        except UnsendableError as error:
+            return Unsendable(why=str(error), now_ms=self._clock.now_ms())
         if report is None:
             self._emit(RoundRolledBack(round=command.round, attempt=command.attempt))
             return self._cancelled()
-        return Replied(report=report, now_ms=self._clock.now_ms())
+        went_well = report.status == 200 and report.ended and report.exception is None  # noqa: PLR2004 - of HTTP
+        health = [] if went_well else await self._store.health()
+        return Replied(report=report, now_ms=self._clock.now_ms(), health=health)
 
     async def _commit(self, command: Commit, *, keep_lease: bool) -> Committed:
         now_ms = self._clock.now_ms()

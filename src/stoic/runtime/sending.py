@@ -79,4 +79,6 @@ class Sender:
                 rows = (await self._outside.store.load(live.history.thread)).rows
             transcript = live.transcribe(rows, renderer)
         agent = self._agent
-        return transcript.body(renderer.head(connection.model, agent.instructions, agent.schemas, agent.parameters_for(connection)))
+        return transcript.body(
+            renderer.head(connection.model, agent.instructions, agent.schemas, agent.parameters_for(connection))
+        )

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from stoic.core.commands import Ending
 from stoic.errors import BrokenInvariantError, NoSuchThreadError, UsageError
@@ -98,7 +99,7 @@ class Thread:
         Raises:
             ConfigurationError: the model cannot be reached as configured
         """
-        self._engine.connection(model)
+        self.agent.parameters_for(self._engine.connection(model))
         with contextlib.suppress(NoSuchThreadError):
             await self._engine.store.put(self._entry("switch", {"model": model}))
             return
@@ -128,7 +129,7 @@ class Thread:
     async def _drive(self, entry: InboxEntry | None, emit: Emit) -> Ending | None:
         """Run turns until the entry's own has ended, or one when there is no entry."""
         for model in self.agent.models:
-            self._engine.connection(model)
+            self.agent.parameters_for(self._engine.connection(model))
         async with self._engine.lock(self.id):
             lease = await self._acquire(entry)
             released = False
@@ -149,6 +150,8 @@ class Thread:
                     await self._engine.store.release(lease)
         if ending is not None:
             emit(_last_event(ending))
+        if self.agent.output is not None and isinstance(ending, Outcome) and ending.outcome == "completed":
+            return replace(ending, value=self.agent.output.revive(ending.value))
         return ending
 
     async def _acquire(self, entry: InboxEntry | None) -> Lease:

@@ -4,7 +4,7 @@ from stoic.core.history import History, changed_row
 from stoic.core.replay import gate, messages
 from stoic.core.rows import kind_of
 from stoic.ports import Renderer
-from stoic.records import Row, ViewChange
+from stoic.records import Lease, Row, ViewChange
 
 
 class Transcript:
@@ -44,7 +44,7 @@ class Transcript:
         """Return the whole request.
 
         Raises:
-            BrokenInvariantError: the gate found the view broken; nothing must be sent
+            UnsendableError: the gate found the view broken; nothing must be sent
         """
         view = messages(self._newest)
         gate(view)
@@ -62,6 +62,8 @@ class Live:
         """The loaded rows, until the first request has rendered them."""
         self.epoch = 0
         """The lease's epoch up to which the state is complete; 0: none yet."""
+        self.lease: Lease | None = None
+        """The lease under which it was complete last."""
 
     def transcribe(self, rows: list[Row], renderer: Renderer) -> Transcript:
         """Render a thread's rows for a renderer that was not needed before."""

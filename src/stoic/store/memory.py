@@ -45,7 +45,9 @@ class MemoryDatabase:
         self.operations: dict[str, Operation] = {}
         """In order of their first appearance."""
         self.entries: dict[str, InboxEntry] = {}
-        """Every entry ever put, in order of arrival."""
+        """Every entry ever put, in order of arrival, those of deleted threads apart."""
+        self.last_position = 0
+        """Of the entry put last; never given again."""
         self.waiting: dict[str, dict[str, InboxEntry]] = {}
         """Per thread, those not yet taken."""
         self.row_ids: set[str] = set()
@@ -111,6 +113,20 @@ class MemoryStore:
         found = [record for record in found if record.id.startswith(prefix)]
         found.sort(key=lambda record: (record.created_at, record.id), reverse=True)
         return _copies(found[:limit], ThreadRecord)
+
+    async def delete_thread(self, thread: str, now_ms: int) -> None:
+        """Delete a thread with all that belongs to it. Raises HeldLeaseError, StoreError."""
+        database, found = self._database(), self._thread(thread)
+        if found.state.owner is not None:
+            holder = database.owners[found.state.owner]
+            if not is_dead(holder, now_ms, self._is_alive, self._owner_timeout_ms):
+                raise HeldLeaseError(holder)
+        del database.threads[thread]
+        database.row_ids.difference_update(row.id for row in found.rows)
+        database.operations = {key: each for key, each in database.operations.items() if each.thread != thread}
+        database.entries = {key: each for key, each in database.entries.items() if each.thread != thread}
+        database.waiting.pop(thread, None)
+        database.feed.announce()
 
     async def put(self, entry: InboxEntry) -> InboxEntry:
         """Insert an inbox entry, once however often it is put. Raises StoreError."""
@@ -228,9 +244,11 @@ class MemoryStore:
     def _put(self, entry: InboxEntry) -> InboxEntry:
         self._thread(entry.thread)
         database = self._shared
-        copy = _copy(structs.replace(entry, position=len(database.entries) + 1), f"inbox entry {entry.id}")
+        position = database.last_position + 1
+        copy = _copy(structs.replace(entry, position=position), f"inbox entry {entry.id}")
         known = database.entries.setdefault(entry.id, copy)
         if known is copy:
+            database.last_position = position
             database.waiting.setdefault(entry.thread, {})[entry.id] = copy
             database.feed.announce()
         elif not rules.is_same_entry(known, copy):

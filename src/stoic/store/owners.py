@@ -58,11 +58,11 @@ def heartbeat_only(owner: Owner) -> bool | None:  # noqa: ARG001 - the signature
 
 
 def is_dead(owner: Owner, now_ms: int, is_alive: IsAlive, timeout_ms: int) -> bool:
-    """Decide whether a lease may be taken from its owner."""
-    alive = is_alive(owner)
-    if alive is None:
-        return now_ms - owner.heartbeat_at >= timeout_ms
-    return not alive
+    """Decide whether a lease may be taken from its owner: its process is gone, or it has shown no sign of life for long.
+
+    A process that lives but is stopped or stuck loses its leases too; what it writes afterwards is fenced off.
+    """
+    return is_alive(owner) is False or now_ms - owner.heartbeat_at >= timeout_ms
 
 
 @functools.cache

@@ -80,6 +80,13 @@ class SqliteStore:
         """Return threads whose id begins with the prefix, the newest first."""
         return await self._read(lambda connection: reads.threads(connection, limit=limit, prefix=prefix))
 
+    async def delete_thread(self, thread: str, now_ms: int) -> None:
+        """Delete a thread with all that belongs to it. Raises HeldLeaseError, StoreError."""
+        rule = self._take_over
+        holder = await self._write(lambda connection: writes.delete_thread(connection, thread, now_ms, rule=rule))
+        if holder is not None:
+            raise HeldLeaseError(holder)
+
     async def put(self, entry: InboxEntry) -> InboxEntry:
         """Insert an inbox entry, once however often it is put. Raises StoreError."""
         return await self._write(lambda connection: writes.put(connection, entry))

@@ -47,6 +47,7 @@ _INSERT_ENTRY = "INSERT INTO inbox (id, thread, kind, content, created_at) VALUE
 _INSERT_THREAD = """
 INSERT INTO threads (id, kind, scope, created_at, title, meta) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
 """
+_DELETE_THREAD = "DELETE FROM threads WHERE id = ?"
 _OWNER = f"SELECT {OWNER_COLUMNS} FROM owners WHERE id = ?"  # noqa: S608
 _REGISTER = f"""
 INSERT INTO owners ({OWNER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)
@@ -154,6 +155,17 @@ def create_thread(connection: Connection, thread: ThreadRecord) -> ThreadRecord:
     values = (thread.id, thread.kind, thread.scope, thread.created_at, thread.title, meta)
     connection.execute(_INSERT_THREAD, values)
     return reads.thread(connection, thread.id)
+
+
+def delete_thread(connection: Connection, thread: str, now_ms: int, *, rule: TakeOver) -> Owner | None:
+    """Delete a thread, its rows, journal and inbox by the schema's trigger; return the living owner who prevents it."""
+    state = _state(connection, thread)
+    if state.owner is not None:
+        holder = _owner(connection, state.owner)
+        if not is_dead(holder, now_ms, rule.is_alive, rule.timeout_ms):
+            return holder
+    connection.execute(_DELETE_THREAD, (thread,))
+    return None
 
 
 def register(connection: Connection, owner: Owner) -> None:

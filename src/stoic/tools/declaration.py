@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from stoic.core.commands import ToolFacts
 from stoic.core.loops import Effect
-from stoic.errors import ToolDeclarationError
+from stoic.errors import BrokenInvariantError, ToolDeclarationError
 from stoic.records import Json, ToolSchema
+from stoic.tools.context import ToolContext
 
 OperationId = NewType("OperationId", str)
 """Annotate a parameter with it and the tool gets its operation's id there, to use as an idempotency key."""
@@ -56,6 +57,7 @@ class Tool:
         self.description = description or _summary(documentation) or self.name
         self._parameters: list[str] = []
         self._key_parameters: list[str] = []
+        self._context_parameters: list[str] = []
         self._model = self._arguments_model(documentation)
         self.schema = ToolSchema(name=self.name, description=self.description, parameters=self._json_schema())
         self.facts = ToolFacts(
@@ -83,17 +85,28 @@ class Tool:
         except ValidationError as error:
             known = ", ".join(self._parameters) or "none"
             return f"{_complaints(error)} Parameters of {self.name}: {known}."
+        except Exception as error:  # noqa: BLE001 - a user's validator: whatever it raises, the arguments do not fit
+            return f"their validation raised {type(error).__name__}: {error}"
         return None
 
-    def bind(self, arguments: Json, operation: str) -> dict[str, Any]:
+    def bind(self, arguments: Json, operation: str, context: ToolContext | None = None) -> dict[str, Any]:
         """Return the keyword arguments of one call, converted to the annotated types.
+
+        Args:
+            arguments: what the model wrote
+            operation: the operation's id
+            context: for tools that look at the runtime itself
 
         Raises:
             pydantic.ValidationError: the arguments do not fit; `check` tells beforehand
+            BrokenInvariantError: the tool needs a context and there is none
         """
+        if context is None and self._context_parameters:
+            raise BrokenInvariantError(f"tool {self.name} looks at the runtime and was called outside one")
         model = self._model.model_validate(arguments)
         bound = {name: getattr(model, _FIELD + name) for name in self._parameters}
-        return bound | dict.fromkeys(self._key_parameters, operation)
+        given = dict.fromkeys(self._key_parameters, operation) | dict.fromkeys(self._context_parameters, context)
+        return bound | given
 
     def _arguments_model(self, documentation: str) -> type[BaseModel]:
         described = dict(_argument_texts(documentation))
@@ -112,6 +125,9 @@ class Tool:
             annotation = hints[parameter.name]
             if annotation is OperationId:
                 self._key_parameters.append(parameter.name)
+                continue
+            if annotation is ToolContext:
+                self._context_parameters.append(parameter.name)
                 continue
             default = ... if parameter.default is parameter.empty else parameter.default
             # Given as None, a description would replace the one in the annotation.

@@ -8,7 +8,8 @@ import sys
 from stoic.tools.declaration import Tool
 from stoic.tools.workspace import Workspace
 
-LIMIT_BYTES = 64 * 1024
+LIMIT_BYTES = 1024 * 1024
+"""What is kept of an output: more than a model gets at once; the rest of that is spilled."""
 _HALF = LIMIT_BYTES // 2
 _LONGEST_SECONDS = 3_600
 _DRAIN_SECONDS = 2

@@ -1,4 +1,4 @@
-"""How servers of Chat Completions are told how much to reason: each has its own keys, and few know all efforts."""
+"""How compatible servers are told how much to reason: each has its own keys, and few know all efforts."""
 
 import re
 from collections.abc import Callable
@@ -12,10 +12,14 @@ Expression = Callable[[str, str, str], dict[str, Json]]
 _BUDGETS_TOKENS = {"minimal": 512, "low": 2_048, "medium": 8_192, "high": 24_576}
 _GLM = re.compile(r"glm-(\d+)(?:\.(\d+))?", re.IGNORECASE)
 _GLM_WITH_EFFORT = (5, 2)
+_GROK = re.compile(r"grok-(\d+)(?:\.(\d+))?")
+_FIXED_GROKS = {"grok-4", "grok-4-0709", "grok-4-latest"}
+_GROK_WITH_NONE, _GROK_WITH_XHIGH, _GROK_4_20 = (4, 3), (4, 6), (4, 20)
+"""4.20 is older than 4.3."""
 
 
-def chat_effort(provider: str, model: str, effort: str) -> dict[str, Json]:
-    """Return the keys that say a reasoning effort; for a server without rules of its own OpenAI's `reasoning_effort`.
+def effort_of(provider: str, model: str, effort: str) -> dict[str, Json]:
+    """Return the keys that say a reasoning effort; without rules of the server's own, OpenAI's `reasoning_effort`.
 
     Raises:
         UsageError: the provider or the model is known not to take it
@@ -49,10 +53,12 @@ def _glm(provider: str, model: str, effort: str) -> dict[str, Json]:
 
 
 def _kimi(provider: str, model: str, effort: str) -> dict[str, Json]:
-    # https://platform.moonshot.ai/docs/api/chat; from K3 on thinking has levels and cannot be turned off.
+    # https://platform.kimi.ai/docs/guide/use-thinking-effort; thinking cannot be turned off from K3 on, nor in K2.7 Code.
     if "kimi-k3" in model:
-        require_effort(provider, model, effort, ("low", "medium", "high", "xhigh", "max"))
+        require_effort(provider, model, effort, ("low", "high", "max"))
         return {"reasoning_effort": effort}
+    if "kimi-k2.7" in model:
+        require_effort(provider, model, effort, ("high",))
     return _switch(provider, model, effort)
 
 
@@ -62,8 +68,8 @@ def _switch(provider: str, model: str, effort: str) -> dict[str, Json]:
 
 
 def _minimax(provider: str, model: str, effort: str) -> dict[str, Json]:
-    # https://platform.minimax.io/docs/api-reference/text-openai-api
-    require_effort(provider, model, effort, ("none", "high"))
+    # https://platform.minimax.io/docs/api-reference/text-anthropic-api; M2 models always think.
+    require_effort(provider, model, effort, ("high",) if "-m2" in model.lower() else ("none", "high"))
     return {"thinking": {"type": "disabled" if effort == "none" else "adaptive"}}
 
 
@@ -97,10 +103,20 @@ def _groq(provider: str, model: str, effort: str) -> dict[str, Json]:
 
 
 def _grok(provider: str, model: str, effort: str) -> dict[str, Json]:
-    # https://docs.x.ai/docs/guides/reasoning
-    fixed = model in {"grok-4", "grok-4-0709", "grok-4-latest"} or "non-reasoning" in model
-    require_effort(provider, model, effort, () if fixed else ("none", "low", "medium", "high"))
+    # https://docs.x.ai/docs/guides/reasoning; from 4.5 on reasoning cannot be turned off.
+    require_effort(provider, model, effort, _grok_efforts(model))
     return {"reasoning_effort": effort}
+
+
+def _grok_efforts(model: str) -> tuple[str, ...]:
+    if model in _FIXED_GROKS or "non-reasoning" in model:
+        return ()
+    found = _GROK.search(model)
+    version = (int(found[1]), int(found[2] or 0)) if found else _GROK_WITH_XHIGH
+    if version == _GROK_WITH_NONE:
+        return ("none", "low", "medium", "high")
+    late = _GROK_WITH_XHIGH <= version < _GROK_4_20
+    return ("low", "medium", "high", "xhigh") if late else ("low", "medium", "high")
 
 
 def _two_efforts(provider: str, model: str, effort: str) -> dict[str, Json]:

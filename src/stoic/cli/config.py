@@ -1,0 +1,90 @@
+"""`stoic config`: where the configuration file is, and what holds now: each setting with what decided it."""
+
+import os
+from typing import IO, cast
+
+import msgspec
+
+from stoic.cli import exits
+from stoic.cli.cleaning import one_line
+from stoic.cli.screen import Style
+from stoic.configuration import configuration_path
+from stoic.models.addresses import shown_url
+from stoic.models.providers import PROVIDERS
+from stoic.records import Json
+from stoic.settings import Access, Settings, read_settings
+
+_DEFAULT = "default"
+
+
+def config(*, as_json: bool, stdout: IO[str]) -> int:
+    """Print the file's path, the settings and the providers; keys never.
+
+    Raises:
+        ConfigurationError: a variable or the file says what cannot be
+    """
+    path = configuration_path(os.environ)
+    settings = read_settings()
+    if as_json:
+        stdout.write(msgspec.json.encode(_tree(settings)).decode() + "\n")
+        return exits.COMPLETED
+    style = Style(stdout, os.environ)
+    there = "" if path.exists() else style("  (not there: everything is by environment or default)", "dim")
+    stdout.write(f"{path}{there}\n\n")
+    for name, value in _values(settings).items():
+        stdout.write(f"{name:18} {_shown(value)}  {style(settings.sources.get(name, _DEFAULT), 'dim')}\n")
+    stdout.write("\n")
+    for name, row in _providers(settings).items():
+        key = f"key from {row['key_from']}" if row["key_from"] else "no key"
+        said = style(f"{row['api']}, {key}", "dim")
+        stdout.write(f"{name:18} {row['base_url'] or '(needs a base URL)'}  {said}\n")
+    return exits.COMPLETED
+
+
+def _tree(settings: Settings) -> Json:
+    values = {
+        name: {"value": value, "from": settings.sources.get(name, _DEFAULT)}
+        for name, value in _values(settings).items()
+    }
+    return {"path": str(configuration_path(os.environ)), "settings": values, "providers": _providers(settings)}
+
+
+def _values(settings: Settings) -> dict[str, Json]:
+    sampling = settings.sampling
+    return {
+        "models": settings.models,
+        "database": settings.database,
+        "max_tokens": sampling.max_tokens,
+        "temperature": sampling.temperature,
+        "reasoning_effort": sampling.reasoning_effort,
+        "https_proxy_url": _url(settings.https_proxy_url),
+        "http_proxy_url": _url(settings.http_proxy_url),
+        "no_proxy": settings.no_proxy,
+        "ca_file": settings.ca_file,
+        "deadline_seconds": settings.deadline_seconds,
+    }
+
+
+def _providers(settings: Settings) -> dict[str, dict[str, Json]]:
+    found: dict[str, dict[str, Json]] = {}
+    for name, entry in {**settings.providers, **PROVIDERS}.items():
+        access = settings.access.get(name, Access())
+        found[name] = {
+            "api": entry.api,
+            "base_url": _url(access.base_url or entry.base_url),
+            "base_url_from": access.base_url_from or (_DEFAULT if entry.base_url else None),
+            "key_from": access.key_from,
+            "key_variables": [*entry.key_variables, *entry.bearer_variables],
+        }
+    return found
+
+
+def _url(url: str | None) -> str | None:
+    """Return a URL as it may be shown: a proxy's has its password in it."""
+    return None if url is None else shown_url(url)
+
+
+def _shown(value: Json) -> str:
+    if isinstance(value, list):
+        return one_line(", ".join(str(each) for each in cast("list[Json]", value))) or "-"
+    return "-" if value is None else one_line(str(value))

@@ -1,0 +1,52 @@
+"""Reads the images of `--image`: which kind a file is, is told from its first bytes, never from its name."""
+
+import base64
+from pathlib import Path
+
+from stoic.errors import UsageError
+from stoic.records import ImagePart
+
+LIMIT_BYTES = 5_000_000
+"""What the strictest of the APIs takes for one image (https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
+_KINDS = "PNG, JPEG, GIF or WebP"
+
+
+def read_images(paths: list[Path]) -> list[ImagePart]:
+    """Return the images of files, in their order.
+
+    Raises:
+        UsageError: a file cannot be read, is no image of a known kind, or is larger than 5 MB
+    """
+    return [_read(path) for path in paths]
+
+
+def media_type_of(data: bytes) -> str | None:
+    """Return the media type that the first bytes of a file tell, None for every other kind of file."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return None
+
+
+def _read(path: Path) -> ImagePart:
+    name = repr(str(path))
+    try:
+        if not path.is_file():
+            missing = "is not a file" if path.exists() else "does not exist"
+            raise UsageError(f"image {name} {missing}; name a {_KINDS} file")
+        with path.open("rb") as file:
+            data = file.read(LIMIT_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"image {name} cannot be read ({error.strerror}); name a file that you may read") from None
+    media_type = media_type_of(data)
+    if media_type is None:
+        raise UsageError(f"image {name} is none of {_KINDS}; convert it first")
+    if len(data) > LIMIT_BYTES:
+        size = path.stat().st_size
+        raise UsageError(f"image {name} has {size:,} bytes, more than {LIMIT_BYTES:,} (5 MB); make it smaller first")
+    return ImagePart(media_type=media_type, data_base64=base64.b64encode(data).decode())

@@ -1,0 +1,87 @@
+"""What `stoic run` and `stoic chat` need before a thread can work: settings, workspace, agent and the thread's id."""
+
+import asyncio
+from pathlib import Path
+
+from stoic.cli.choosing import choose
+from stoic.cli.guidance import read_guidance
+from stoic.cli.inputs import check_budget, read_workspace
+from stoic.cli.opening import newest_thread
+from stoic.cli.worker import make_agent
+from stoic.core.plan import Permission
+from stoic.errors import UsageError
+from stoic.records import Record
+from stoic.runtime.agents import DEFAULT_MAX_ROUNDS, Agent
+from stoic.settings import Settings
+from stoic.tools.workspace import Workspace
+
+
+class WorkOptions(Record, frozen=True):
+    """What the command line said of the work."""
+
+    models: list[str] = []
+    """The bound model, then candidates for failure fallback."""
+    base_url: str | None = None
+    thread: str | None = None
+    goes_on: bool = False
+    """`--continue`: the thread with the latest activity."""
+    workspace: Path = Path()
+    yes: bool = False
+    max_rounds: int = DEFAULT_MAX_ROUNDS
+    max_cost_usd: float | None = None
+    max_seconds: float | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    reasoning_effort: str | None = None
+
+
+class Prepared(Record, frozen=True):
+    """Everything that was checked before the log is opened."""
+
+    settings: Settings
+    workspace: Workspace
+    agent: Agent
+    thread: str | None
+    """None: a new one."""
+    notes: list[str]
+    """What a person should know beforehand."""
+
+
+def prepare(options: WorkOptions, permission: Permission) -> Prepared:
+    """Read and check what the work needs.
+
+    Args:
+        options: the command line
+        permission: what becomes of calls that write, send or execute
+
+    Raises:
+        UsageError: the command line asks for something that cannot be
+    """
+    choice = choose(options.models, options.base_url)
+    model, *fallbacks = choice.models
+    workspace = Workspace(read_workspace(options.workspace))
+    for each in choice.models:
+        check_budget(each, options.max_cost_usd, options.max_seconds)
+    if options.goes_on and options.thread is not None:
+        raise UsageError("--continue and --thread both name a thread; give one of them")
+    guidance = read_guidance(workspace)
+    agent = make_agent(
+        model,
+        workspace.root,
+        permission,
+        guidance=guidance.text,
+        max_rounds=options.max_rounds,
+        max_cost_usd=options.max_cost_usd,
+        max_seconds=options.max_seconds,
+        fallbacks=fallbacks,
+        max_tokens=options.max_tokens,
+        temperature=options.temperature,
+        reasoning_effort=options.reasoning_effort,
+    )
+    return Prepared(
+        settings=choice.settings,
+        workspace=workspace,
+        agent=agent,
+        thread=asyncio.run(newest_thread()) if options.goes_on else options.thread,
+        notes=[note for note in (choice.note, guidance.note) if note],
+    )

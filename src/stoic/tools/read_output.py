@@ -1,0 +1,44 @@
+"""Built-in `read_output`: the rest of a result that was too long to show, as far as a model may still read it."""
+
+from collections.abc import Awaitable, Callable
+
+from stoic.tools.context import ToolContext
+from stoic.tools.declaration import Tool
+from stoic.tools.lines import LIMIT_LINES, read_page
+
+IsReadable = Callable[[ToolContext, str], Awaitable[bool]]
+"""Tells whether models may read the result of an operation of the context's thread."""
+
+
+async def row_is_readable(context: ToolContext, operation: str) -> bool:
+    """Tell whether the thread's log has a result row of the operation that is not quarantined."""
+    rows = (await context.store.load(context.thread)).rows
+    found = [row for row in rows if row.kind == "result" and row.content["operation"] == operation]
+    return bool(found) and all(row.visible and row.quarantine is None for row in found)
+
+
+def read_output_tool(is_readable: IsReadable = row_is_readable) -> Tool:
+    """Return the `read_output` tool.
+
+    Args:
+        is_readable: asked before each reading; whatever it denies is as if it had never been kept
+    """
+
+    async def read_output(
+        operation: str, context: ToolContext, first_line: int = 1, limit_lines: int = LIMIT_LINES
+    ) -> str:
+        """Read the whole output of an earlier call whose result was too long and says so.
+
+        Args:
+            operation: the invocation id in that result
+            context: given by the runtime
+            first_line: the line to begin with, counted from 1
+            limit_lines: how many lines at the most
+        """
+        path = context.spill.path(context.thread, operation)
+        if path is None or not await is_readable(context, operation) or not path.is_file():
+            raise LookupError("no output of such an operation can be read here; use the invocation id of a cut result")
+        with path.open("rb") as file:
+            return read_page(file, operation, first_line, limit_lines)
+
+    return Tool(read_output, effect="read")

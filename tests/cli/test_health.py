@@ -1,0 +1,67 @@
+"""`stoic health` as a real process, after real failures."""
+
+import json
+
+import pytest
+
+from stoic.testing import ScriptedProvider
+
+DENIED = {"status": 401, "body": {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}}}
+
+
+@pytest.fixture
+def shut(bench):
+    """Return a provider whose model has been shut by a credential that was not accepted; it then answers."""
+    with ScriptedProvider([DENIED, ["text:back"]]) as provider:
+        assert bench.stoic(*bench.working(provider, "hello")).returncode == 3
+        yield provider
+
+
+def routes(bench):
+    return [json.loads(line) for line in bench.stoic("health", "--json").stdout.splitlines()]
+
+
+def test_nothing_has_failed_yet_and_nothing_is_created(bench):
+    done = bench.stoic("health")
+    assert (done.returncode, done.stdout) == (0, "no route has failed yet\n")
+    assert not bench.database.exists()
+
+
+def test_shut_model_is_shown_with_cause_and_remedy(bench, shut):
+    done = bench.stoic("health")
+    assert done.stdout.startswith(
+        "openai-chat:m  shut after auth, waits for a change of its credential; "
+        "`stoic health retry openai-chat:m` tries at once  http://127.0.0.1:"
+    )
+    (route,) = routes(bench)
+    assert (route["model"], route["state"], route["failure_class"]) == ("openai-chat:m", "open", "auth")
+
+
+def test_shut_model_is_not_asked_until_a_person_says_retry(bench, shut):
+    assert bench.stoic(*bench.working(shut, "again")).returncode == 3
+    assert len(shut.requests) == 1
+    done = bench.stoic("health", "retry", "openai-chat:m")
+    assert (done.returncode, done.stdout) == (0, "openai-chat:m: the next request is a trial\n")
+    assert routes(bench)[0]["state"] == "half_open"
+    assert bench.stoic(*bench.working(shut, "again")).stdout == "back\n"
+    assert routes(bench)[0]["state"] == "closed"
+    assert bench.stoic("health", "retry", "openai-chat:m").stdout == "openai-chat:m was not shut; nothing is changed\n"
+
+
+def test_doctor_names_the_shut_model_and_the_way_back(bench, shut):
+    assert "openai-chat:m is shut after auth → stoic health retry openai-chat:m" in bench.stoic("doctor").stdout
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"), [("openai-chat:mm", "did you mean openai-chat:m?"), ("zz", "`stoic health` lists the models")]
+)
+def test_retry_of_an_unknown_model_is_said_with_a_near_one(model, hint, bench, shut):
+    done = bench.stoic("health", "retry", model)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert hint in done.stderr
+
+
+def test_retry_without_a_log_is_wrong_usage(bench):
+    done = bench.stoic("health", "retry", "openai-chat:m")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert not bench.database.exists()

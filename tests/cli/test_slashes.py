@@ -1,0 +1,32 @@
+"""Which lines of a chat are commands, and which are messages."""
+
+import pytest
+
+from stoic.cli.slashes import COMMANDS, Slash, help_text, parse, unknown
+
+
+@pytest.mark.parametrize(
+    ("text", "slash"),
+    [
+        ("/help", Slash(name="help")),
+        ("  /HELP \n", Slash(name="help")),
+        ("/switch  openai-chat:x ", Slash(name="switch", argument="openai-chat:x")),
+        ("/nope", Slash(name="nope")),
+        ("/etc/hosts", None),
+        ("/ hello", None),
+        ("/2 of it", None),
+        ("say /help", None),
+        ("hello\n/help", None),
+    ],
+)
+def test_line_is_a_command_only_when_a_word_follows_its_slash(text, slash):
+    assert parse(text) == slash
+
+
+@pytest.mark.parametrize(("typed", "near"), [("stats", "/status"), ("q", "/quit"), ("swich", "/switch")])
+def test_unknown_command_names_the_nearest(typed, near):
+    assert near in unknown(typed)
+
+
+def test_help_names_every_command():
+    assert [name for name in COMMANDS if f"/{name}" not in help_text()] == []
