@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from stoic.cli.cleaning import folded
+from stoic.cli.wording import describe
+from stoic.events import ToolEnded
 
 
 @given(st.text(st.sampled_from("ab 漢"), max_size=60), st.integers(0, 6), st.integers(16, 40))
@@ -27,3 +29,10 @@ def test_word_longer_than_a_line_is_cut():
 def test_line_without_a_width_or_with_none_to_spare_stays_as_it_is(columns):
     line = "    some words here"
     assert folded(line, columns) == [line]
+
+
+@pytest.mark.parametrize(("text", "mark"), [("[exit code 0]\nok", "✓"), ("[exit code 1]\nFAILED", "!"), ("seen", "✓")])
+def test_a_command_that_failed_gets_no_tick(text: str, mark: str):
+    line = describe(ToolEnded(operation="o", tool="shell", state="returned", text=text))
+    assert line is not None
+    assert line.text.startswith(f"{mark} shell returned: ")

@@ -108,7 +108,7 @@ def test_without_yes_and_terminal_a_write_is_denied_and_the_model_told(bench):
 def test_yes_allows_writes_and_commands_in_the_workspace(bench):
     with ScriptedProvider([[WRITE], ['tool:shell({"command":"cat a.txt"})'], ["text:ok"]]) as provider:
         done = bench.stoic(*bench.working(provider, "hello", "--yes"))
-        assert provider.requests[2].holds("new\n[exit code 0]")
+        assert provider.requests[2].holds("[exit code 0]\nnew")
     assert done.returncode == 0
     assert (bench.workspace / "a.txt").read_text() == "new"
 

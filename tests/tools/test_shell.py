@@ -41,7 +41,7 @@ def lives(pid: int) -> bool:
 
 
 def test_output_and_exit_code_are_told(tmp_path):
-    assert run("echo out; echo err >&2; exit 3", tmp_path) == "out\nerr\n\n[exit code 3]"
+    assert run("echo out; echo err >&2; exit 3", tmp_path) == "[exit code 3]\nout\nerr"
 
 
 def test_a_command_without_output_has_its_exit_code(tmp_path):
@@ -49,7 +49,7 @@ def test_a_command_without_output_has_its_exit_code(tmp_path):
 
 
 def test_a_command_runs_in_the_workspace_and_without_input(tmp_path):
-    assert run("pwd; cat", tmp_path) == f"{tmp_path.resolve()}\n\n[exit code 0]"
+    assert run("pwd; cat", tmp_path) == f"[exit code 0]\n{tmp_path.resolve()}"
 
 
 def test_a_command_that_was_killed_says_so(tmp_path):
@@ -57,13 +57,13 @@ def test_a_command_that_was_killed_says_so(tmp_path):
 
 
 def test_output_that_is_no_utf8_is_replaced(tmp_path):
-    assert run(r"printf 'gr\374n'", tmp_path) == "gr\ufffdn\n[exit code 0]"
+    assert run(r"printf 'gr\374n'", tmp_path) == "[exit code 0]\ngr\ufffdn"
 
 
 def test_long_output_keeps_its_beginning_and_its_end(tmp_path):
     output = run("echo begin; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo end", tmp_path)
-    assert output.startswith("begin\n")
-    assert output.endswith("end\n\n[exit code 0]")
+    assert output.startswith("[exit code 0]\nbegin\n")
+    assert output.endswith("end")
     assert "bytes left out" in output
     assert len(output) < LIMIT_BYTES + 200
 
@@ -76,7 +76,7 @@ def test_at_the_deadline_the_whole_group_is_killed_and_what_it_said_is_told(tmp_
 
 
 def test_children_left_in_the_background_are_ended(tmp_path):
-    assert run("sleep 300 & echo $! > pid; echo done", tmp_path) == "done\n\n[exit code 0]"
+    assert run("sleep 300 & echo $! > pid; echo done", tmp_path) == "[exit code 0]\ndone"
     assert has_ended(int((tmp_path / "pid").read_text()))
 
 

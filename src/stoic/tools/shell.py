@@ -80,7 +80,7 @@ async def run_command(command: str, folder: str, timeout_seconds: float) -> str:
         await asyncio.wait([reading], timeout=_DRAIN_SECONDS)
         reading.cancel()
         await asyncio.shield(process.wait())
-    return f"{output.text()}\n[exit code {process.returncode}]".lstrip("\n")
+    return f"[exit code {process.returncode}]\n{output.text()}".rstrip("\n")
 
 
 def environment() -> dict[str, str]:
