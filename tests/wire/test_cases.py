@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stoic.core.classify import classify
+from stoic.core.classify import classify, report_from
 from stoic.testing import ScriptedProvider, load_cases
 
 FOLDER = Path(__file__).parent.parent / "cases"
@@ -66,6 +66,36 @@ def test_recorded_exchange_means_live_what_it_must(case_id, make_provider, make_
         assert meant in {"unknown", "refusal", "empty_response"}
     else:
         assert meant in {expect["class"], *expect.get("also", [])}
+
+
+OTHER_SHAPES = {"anthropic", "bedrock", "gemini", "google", "vertex", "cohere", "baidu", "cdn", "proxy"}
+CHAT_SHAPED = {
+    case_id: case
+    for case_id, case in SERVED.items()
+    if case["provider"] not in OTHER_SHAPES and not str(case.get("api")).startswith("responses")
+}
+ONLY_IN_WORDS = {
+    "together-403-context": "config",
+    "fireworks-412": "request_change",
+    "ollama-500-memory": "time",
+    "ollama-stream-eof": "never",
+}
+"""Failures that their provider states in words alone: where nothing shows whose server it is, the status decides."""
+
+
+@pytest.mark.parametrize("case_id", CHAT_SHAPED)
+def test_recorded_exchange_means_the_same_under_the_name_of_any_compatible_server(case_id, make_provider, make_request):
+    (report,), _ = send_all(make_provider, make_request, f"wire:{case_id}", provider="openai-chat")
+    meant, own = classify(report), classify(report_from(dict(SERVED[case_id])))
+    assert (meant.name == "refusal", meant.recovers_with) == (
+        own.name == "refusal",
+        ONLY_IN_WORDS.get(case_id, own.recovers_with),
+    )
+
+
+def test_no_refusal_is_said_only_in_words_that_a_compatible_server_hides():
+    assert len(CHAT_SHAPED) > 130
+    assert all(SERVED[case_id]["expect"]["class"] != "refusal" for case_id in ONLY_IN_WORDS)
 
 
 def test_both_case_files_are_read_whole():

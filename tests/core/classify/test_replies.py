@@ -355,3 +355,36 @@ def test_live_error_answer_to_a_stream_request_is_no_stream():
         provider="azure", status=400, stream=True, parts=[], body={"error": {"code": "content_filter", "message": "x"}}
     )
     assert classify(report).where == "prompt"
+
+
+def test_stop_reason_without_the_protocols_end_is_no_end():
+    block = data(type="content_block_start", index=0, content_block={"type": "text", "text": "a"})
+    events = anthropic(block, stop="max_tokens")[:-1]
+    assert events[-1] == data(type="message_delta", delta={"stop_reason": "max_tokens"}, usage={"output_tokens": 4})
+    assert classify(report_from({"provider": "anthropic", "status": 200, "sse": events})).name == "truncated_stream"
+
+
+def test_done_alone_ends_no_call_and_flags_no_stream_that_ended_by_itself():
+    def of(*events):
+        return classify(report_from({"provider": "x", "status": 200, "sse": [*events, DONE]}))
+
+    assert of(chunk({"content": "a"}), chunk(call("{}"))).name == "truncated_stream"
+    assert not of(chunk({"content": "a"}, "stop")).end_unconfirmed
+
+
+def test_promised_call_may_be_other_output():
+    message = {"content": None, "images": [{"type": "image_url"}]}
+    body = {"choices": [{"message": message, "finish_reason": "tool_calls"}]}
+    assert classify(report_from({"provider": "x", "status": 200, "body": body})).name == "ok"
+
+
+def test_call_with_half_a_character_in_its_arguments_is_readable():
+    body = {
+        "choices": [
+            {
+                "message": {"tool_calls": [{"function": {"name": "f", "arguments": '{"a": "\ud800"}'}}]},
+                "finish_reason": "tool_calls",
+            }
+        ]
+    }
+    assert classify(report_from({"provider": "x", "status": 200, "body": body})).name == "ok"

@@ -185,3 +185,168 @@ def test_duration_is_read(text, expected):
 )
 def test_date_is_read(text, zone_hours, expected):
     assert date_ms(text, zone_hours) == expected
+
+
+UNITS = {
+    "5 milliseconds": 5, "1 millisecond": 1, "7ms": 7, "2 secs": 2000, "1 sec": 1000, "3秒": 3000, "2 mins": 120_000,
+    "3分": 180_000, "3分钟": 180_000, "2 hrs": 7_200_000, "1 hr": 3_600_000, "2小时": 7_200_000, "2天": 172_800_000,
+    "1 day": 86_400_000, "2d": 172_800_000, "1h": 3_600_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", UNITS)
+def test_every_unit_of_a_duration_is_known(text):
+    assert duration_ms(text) == UNITS[text]
+
+
+MONTHS = (
+    ("January", 1), ("Feb.", 2), ("MARCH", 3), ("april", 4), ("May", 5), ("Jun", 6), ("July", 7), ("Aug", 8),
+    ("September", 9), ("oct", 10), ("Nov", 11), ("December", 12),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "number"), MONTHS)
+def test_every_months_name_is_known(name, number):
+    assert date_ms(f"{name} 7, 2026", 0) == date_ms(f"2026-{number:02}-07", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("Nov 30, 2026 3:05 pm", "2026-11-30T15:05:00Z"),
+        ("Nov 30, 2026 12:05 am", "2026-11-30T00:05:00Z"),
+        ("Nov 30, 2026 12:05 pm", "2026-11-30T12:05:00Z"),
+        ("Nov 30, 2026 15:05:07", "2026-11-30T15:05:07Z"),
+        ("2026-11-30T09:30:00+05:30", "2026-11-30T04:00:00Z"),
+        ("2026-11-30T04:00:00-0800", "2026-11-30T12:00:00Z"),
+        ("2026-11-30T04:00:00+99:00", "2026-11-29T04:01:00Z"),
+        ("2026-11-30T04:00:00-99:00", "2026-12-01T03:59:00Z"),
+    ],
+)
+def test_clock_and_zone_of_a_date_are_read(text, same):
+    assert date_ms(text, 0) == date_ms(same, 0)
+
+
+@pytest.mark.parametrize("zone", ["Z", " UTC", " GMT"])
+def test_stated_zone_outweighs_the_providers_own(zone):
+    assert date_ms(f"2026-11-30 04:00:07{zone}", 8) == date_ms("2026-11-30 04:00:07", 0)
+    assert date_ms("2026-11-30 04:00:07", 8) == date_ms("2026-11-29 20:00:07", 0)
+
+
+@pytest.mark.parametrize(
+    "key", ["resets_at", "reset_at", "resetsAt", "reset_time", "next_reset", "quota_reset_at", "retry_after"]
+)
+def test_field_with_a_moment_states_the_wait(key):
+    told: dict[str, Any] = {key: "2026-11-30T04:00:09Z"}
+    assert wait(**told) == 9000
+    assert wait(metadata=told) == 9000
+
+
+@pytest.mark.parametrize(
+    "key", ["resets_in_seconds", "retry_after", "retry_after_seconds", "retryAfter", "estimated_time"]
+)
+def test_field_with_seconds_states_the_wait(key):
+    told: dict[str, Any] = {key: 9}
+    assert wait(**told) == 9000
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "reset",
+        "regain",
+        "again",
+        "until",
+        "available",
+        "retry",
+        "resume",
+        "refresh",
+        "renew",
+        "restored",
+        "重置",
+        "恢复",
+        "后",
+    ],
+)
+def test_moment_beside_a_word_of_return_is_the_wait(word):
+    assert wait(message=f"{word.title()} 2026-11-30T04:00:09Z") == 9000
+    assert wait(message="since 2026-11-30T04:00:09Z") is None
+
+
+@pytest.mark.parametrize(
+    ("amount", "expected"),
+    [
+        (34_560_000, 34_560_000_000),
+        (34_560_001, None),
+        (1_796_011_201, 1000),
+        (1_796_011_201_000, 1000),
+        (999_999_999, None),
+    ],
+)
+def test_size_of_a_number_tells_seconds_from_moments(amount, expected):
+    assert wait(retry_after=amount) == expected
+
+
+def test_least_moments_are_moments_and_past():
+    assert [wait(retry_after=amount) for amount in (1e9, 1e12)] == [0, 0]
+
+
+def test_headers_that_are_no_reset_state_no_wait():
+    assert wait({"x-ratelimit-limit-requests": "60"}) is None
+    assert wait({"x-ratelimit-remaining-tokens": "0"}) is None
+    assert wait({"x-cache-reset": "60"}) is None
+    assert wait({"x-ratelimit-reset": "60", "x-ratelimit-remaining": "many"}) == 60_000
+    assert wait({"x-ratelimit-reset": "60", "x-ratelimit-remaining": "1"}) is None
+
+
+@pytest.mark.parametrize(
+    ("delay", "expected"),
+    [
+        ({"seconds": 1, "nanos": 500_000_000}, 1500),
+        ({"seconds": "2"}, 2000),
+        ({"nanos": 5}, None),
+        (5, None),
+        ("9s", 9000),
+    ],
+)
+def test_protobuf_duration_is_read_as_text_and_as_an_object(delay, expected):
+    assert wait(details=[{"retryDelay": delay}]) == expected
+
+
+def test_first_readable_wait_of_several_counts():
+    assert wait(details=[{"reason": "x"}, {"retryDelay": "soon"}, {"retryDelay": "9s"}]) == 9000
+    assert wait(retryAfter="soon", reset_at="2026-11-30T04:00:09Z") == 9000
+    body = [
+        {"error": {"message": "x", "code": "rate_limit_exceeded"}},
+        {"error": {"message": "Please wait 42 seconds"}},
+    ]
+    assert classify(report_from({"provider": "x", "status": 429, "body": body})).retry_after_ms == 42_000
+
+
+EVIDENCE = {
+    "header": ({"headers": {"Retry-After": "7"}}, "headers.retry-after", "7"),
+    "reset header": ({"headers": {"x-ratelimit-reset": "7s"}}, "headers.x-ratelimit-reset", "7s"),
+    "delay": ({"details": [{}, {"retryDelay": "7s"}]}, "body.error.details[1].retryDelay", "7s"),
+    "field": ({"retry_after": 7}, "body.error.retry_after", "7"),
+    "metadata": ({"metadata": {"retry_after": 7}}, "body.error.metadata.retry_after", "7"),
+    "inner header": ({"metadata": {"headers": {"Retry-After": "7"}}}, "body.error.metadata.headers.retry-after", "7"),
+    "text": ({"message": "Rate limited. Try Again In 7s."}, "body.error.message", "Try Again In 7s"),
+}
+
+
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_wait_names_the_field_that_stated_it(name):
+    told, field, value = EVIDENCE[name]
+    body = {"error": {"message": "", **{key: one for key, one in told.items() if key != "headers"}}}
+    found = classify(report_from({"provider": "x", "status": 429, "headers": told.get("headers"), "body": body}))
+    assert [(one.field, one.value, one.decided) for one in found.evidence[1:]] == [(field, value, "wait")]
+    assert found.retry_after_ms == 7000
+
+
+def test_clock_time_without_days_has_none():
+    assert wait(message="Try again in 00:00:09.") == 9000
+    assert wait(message="Try again in 1.00:00:09.") == 86_409_000
+
+
+def test_header_with_a_date_without_a_zone_means_universal_time():
+    assert wait({"x-ratelimit-reset": "2026-11-30T04:00:09"}) == 9000

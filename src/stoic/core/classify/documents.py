@@ -6,18 +6,17 @@ from stoic.core.classify.fields import decoded, items, mapping, text
 from stoic.core.classify.reading import Document, Hint, Reading, fresh
 from stoic.core.classify.rules import refused
 from stoic.core.classify.shapes import chat, converse, generate, messages, ndjson, responses, single_vendor
-from stoic.records import Report
+from stoic.records import Json, Report
 
 _SHAPES: tuple[ModuleType, ...] = (responses, messages, converse, ndjson, chat, generate, single_vendor)
 
 
-def documents_of(report: Report) -> list[Document]:
-    """Return the JSON values of an answer in order: those of its body, then those of its events."""
-    body = decoded(report.body)
+def documents_of(body: Json, events: list[dict[str, Json]]) -> list[Document]:
+    """Return the JSON values of an answer in order: those of its body, which must be decoded, then those of its events."""
     found = [Document(path=f"body[{index}]", data=mapping(entry), raw=entry) for index, entry in enumerate(items(body))]
     if not found and body is not None:
         found.append(Document(path="body", data=mapping(body), raw=body))
-    for index, event in enumerate(report.events):
+    for index, event in enumerate(events):
         data = decoded(event.get("data"))
         name = text(event.get("event"))
         found.append(Document(path=f"events[{index}].data", data=mapping(data), event=name, raw=data))
@@ -29,7 +28,7 @@ def read_reply(report: Report, documents: list[Document]) -> Reading:
     # A request for a stream may be answered by a body: an error, or a server that does not stream.
     failed = report.body is not None or (report.status or 0) >= 400  # noqa: PLR2004 -- the error statuses of HTTP
     reading = fresh(stream=bool(report.events) or (report.stream and not failed))
-    shape = next((one for one in _SHAPES if any(_fits(one, document) for document in documents)), chat)
+    shape = _shape_of(documents)
     shape.read(documents, reading)
     _read_guardrail(documents, reading)
     if report.parts is not None:
@@ -50,5 +49,10 @@ def _read_guardrail(documents: list[Document], reading: Reading) -> None:
             reading.hints.append(Hint(mark=refused("guardrail", where="completion"), field=field, value="INTERVENED"))
 
 
-def _fits(shape: ModuleType, document: Document) -> bool:
-    return bool(shape.reads(document.data)) or (shape is converse and document.event in converse.EVENTS)
+def _shape_of(documents: list[Document]) -> ModuleType:
+    for shape in _SHAPES:
+        reads = shape.reads
+        for document in documents:
+            if reads(document.data) or (shape is converse and document.event in converse.EVENTS):
+                return shape
+    return chat

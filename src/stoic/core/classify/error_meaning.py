@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from stoic.core.classify import providers, shared_codes
 from stoic.core.classify.error_objects import in_message
@@ -10,19 +11,34 @@ from stoic.core.classify.rules import TIMEOUT, ErrorObject, Family, Finding, Mar
 from stoic.core.failures import Axis, FailureClass
 from stoic.records import Json
 
+Inner = list[tuple[ErrorObject, Family]]
+"""Errors inside another one, each with what is known of its own provider."""
+
 _POLICY = re.compile(r"(self_harm|[a-z]+)_policy(?:_violation)?")
 _WORDS_READ = 4000
+_CAPITALS = re.compile(r"\(\?P|\\.|[A-Z]")
 
 
-def judge(error: ErrorObject, family: Family, *, page: bool = False) -> Finding | None:
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Return a known text's pattern for a text in lower case, compiled when the first error of its provider comes.
+
+    A pattern that ignores case is searched four times slower: it has no fixed beginning to look for.
+    """
+    lowered = _CAPITALS.sub(lambda found: found[0] if len(found[0]) > 1 else found[0].lower(), pattern)
+    return re.compile(lowered, re.DOTALL)
+
+
+def judge(error: ErrorObject, family: Family, inner: Inner, *, page: bool) -> Finding | None:
     """Return what an error means, or None if nothing about it is known.
 
     Args:
         error: The error.
         family: What is known of its provider.
+        inner: The errors inside it, as `inside` returns them.
         page: Whether it came as a page for people.
     """
-    found = _opened(error, family) or specific(error, family)
+    found = _opened(inner) or specific(error, family)
     by_status = _by_status(error.status, family, page=page)
     if found and by_status and by_status.mark == TIMEOUT and found.mark.failure is FailureClass.SERVER_ERROR:
         return by_status  # "server error" on a timeout's status: the status is the more exact of the two
@@ -69,16 +85,16 @@ def _confirmed(said: Finding | None, structural: Finding | None) -> Finding | No
     return structural if same and said.mark.waits == structural.mark.waits else None
 
 
-def _opened(error: ErrorObject, family: Family) -> Finding | None:
-    """Return what an error inside this one means: a gateway's, or one whose text is an error as a whole."""
-    for inner, inner_family in inside(error, family):
-        found = specific(inner, inner_family)
+def _opened(inner: Inner) -> Finding | None:
+    """Return what an error inside another one means: a gateway's, or one whose text is an error as a whole."""
+    for error, family in inner:
+        found = specific(error, family)
         if found:
-            return _completed(found, inner, inner_family)
+            return _completed(found, error, family)
     return None
 
 
-def inside(error: ErrorObject, family: Family) -> list[tuple[ErrorObject, Family]]:
+def inside(error: ErrorObject, family: Family) -> Inner:
     """Return the errors inside an error, each with what is known of its own provider."""
     opened = family.open(error) if family.open else []
     written = in_message(error.message, error.message_field, error.status)
@@ -110,12 +126,13 @@ def _by_policy(error: ErrorObject) -> Finding | None:
 
 
 def _by_words(error: ErrorObject, family: Family) -> Finding | None:
-    if not error.message:
+    message = error.message[:_WORDS_READ].lower()
+    if not message:
         return None
     for row in family.words:
         if row.statuses and error.status is not None and error.status not in row.statuses:
             continue
-        matched = re.search(row.pattern, error.message[:_WORDS_READ], re.IGNORECASE | re.DOTALL)
+        matched = _compiled(row.pattern).search(message)
         found = matched and _with_numbers(row, matched, error)
         if found:
             return found
@@ -133,7 +150,13 @@ def _with_numbers(row: Words, matched: re.Match[str], error: ErrorObject) -> Fin
         mark = refused(groups["category"].lower(), where=mark.where)
     if limit is not None and taken is not None and taken < limit and mark.failure is FailureClass.CONTEXT_LENGTH:
         mark, most = Mark(failure=mark.failure, axis=Axis.REQUEST_CHANGE), limit - taken
-    return Finding(mark=mark, field=error.message_field, value=shortened(matched[0]), limit_tokens=most, by_text=True)
+    return Finding(
+        mark=mark,
+        field=error.message_field,
+        value=shortened(error.message[slice(*matched.span())]),
+        limit_tokens=most,
+        by_text=True,
+    )
 
 
 def _count(digits: str) -> int:

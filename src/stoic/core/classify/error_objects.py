@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from stoic.core.classify.fields import at, fold, items, mapping, number, text, word
+from stoic.core.classify.fields import at, items, mapping, number, text, word
 from stoic.core.classify.rules import ErrorObject
 from stoic.records import Json
 
@@ -20,9 +20,14 @@ _WRAPPED = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 """A text that is an error as a whole, or after the prefix of an SDK; JSON quoted amid prose does not count."""
+_PYTHON_TOKEN = re.compile(r"""'[^']*'|"[^"]*"|\b(?:None|True|False)\b""")
+_PYTHON_NAMES = {"None": "null", "True": "true", "False": "false"}
 _NO_ERROR_WORDS = frozenset({"", "none", "null", "ok", "success", "0", "200"})
 _ANSWER_KEYS = ("choices", "candidates", "output", "content", "response", "result", "generated_text")
 _MESSAGE_KEYS = ("message", "Message", "error_msg", "errorMessage", "msg", "status_msg", "detail", "error_description")
+_CODE_KEYS = ("code", "Code", "error_code", "status_code", "error_type", "type", "__type", "status")
+_CODE_HOLDERS = frozenset({"details", "detail", "innererror", "metadata"})
+_ERROR_HOLDERS = ("Error", "ErrorMsg", "base_resp")
 _DEPTH = 4
 
 
@@ -41,24 +46,30 @@ def in_body(body: Json, status: int | None) -> Iterator[ErrorObject]:
     yield from _found(body, "body", status, failed=failed, depth=0)
 
 
-def in_event(event: dict[str, Json], path: str) -> Iterator[ErrorObject]:
-    """Yield the error objects of one stream event."""
-    data = event.get("data")
-    name = text(event.get("event"))
-    if fold(name).endswith("exception"):  # AWS event streams name the event after the exception
+def in_event(name: str, data: Json, path: str) -> Iterator[ErrorObject]:
+    """Yield the error objects of one stream event.
+
+    Args:
+        name: The event's name, or nothing.
+        data: Its data, decoded.
+        path: Where the event stands.
+    """
+    if name[-9:].lower() == "exception":  # AWS event streams name the event after the exception
         yield _error(mapping(data), f"{path}.data", None, extra=[(f"{path}.event", name)])
         return
     if name == "error" and isinstance(data, str) and data.strip():
         yield ErrorObject(path=f"{path}.data", data={}, codes=[], message=data, message_field=f"{path}.data")
         return
     for key, value in mapping(data).items():
-        if key.endswith("Exception"):
+        if key[-9:] == "Exception":
             yield _error(mapping(value), f"{path}.data.{key}", None, extra=[(f"{path}.data", key)])
     yield from _found(data, f"{path}.data", None, failed=name == "error", depth=0)
 
 
 def in_message(message: str, path: str, status: int | None) -> Iterator[ErrorObject]:
     """Yield the error objects written inside a text, as SDKs and gateways do: `Error code: 429 - {'error': …}`."""
+    if "{" not in message and "[" not in message:
+        return
     matched = _WRAPPED.match(message.strip())
     if matched:
         yield from _found(_parsed(matched["inner"]), path, status, failed=True, depth=1)
@@ -67,16 +78,27 @@ def in_message(message: str, path: str, status: int | None) -> Iterator[ErrorObj
 def _parsed(inner: str) -> Json:
     """Return the JSON or Python literal that a text begins with, or None."""
     end = max(inner.rfind("}"), inner.rfind("]")) + 1
-    try:
-        return msgspec.json.decode(inner[:end].encode(errors="replace"))
-    except (msgspec.DecodeError, RecursionError):
-        pass
+    for written in (inner[:end], _as_json(inner[:end])):
+        try:
+            return msgspec.json.decode(written.encode(errors="replace"))
+        except (msgspec.DecodeError, RecursionError):
+            pass
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an odd escape in somebody's text is no news for our user's terminal
         try:
             return ast.literal_eval(inner[:end])
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             return None
+
+
+def _as_json(literal: str) -> str:
+    """Return a Python literal as JSON; one with escapes in it does not become any, and is left to Python's own parser."""
+    return literal if "\\" in literal else _PYTHON_TOKEN.sub(_json_token, literal)
+
+
+def _json_token(token: re.Match[str]) -> str:
+    word = token[0]
+    return _PYTHON_NAMES.get(word) or '"' + word[1:-1].replace('"', '\\"') + '"'
 
 
 def _found(value: Json, path: str, status: int | None, *, failed: bool, depth: int) -> Iterator[ErrorObject]:
@@ -101,10 +123,10 @@ def _nested(data: dict[str, Json], path: str, status: int | None, *, failed: boo
         yield _error(data, path, status, message=(inner, f"{path}.error"))
     elif isinstance(inner, dict) and inner:
         yield from _object_error(mapping(inner), data, f"{path}.error", status, depth)
-    for key in ("Error", "ErrorMsg", "base_resp"):
-        if mapping(data.get(key)) and number(at(data, key, "status_code")) != 0:
+    for key in _ERROR_HOLDERS:
+        if key in data and mapping(data[key]) and number(at(data, key, "status_code")) != 0:
             yield _error(mapping(data[key]), f"{path}.{key}", status)
-    if number(at(data, "header", "code")):  # iFlytek's WebSocket answers
+    if "header" in data and number(at(data, "header", "code")):  # iFlytek's WebSocket answers
         yield _error(mapping(data["header"]), f"{path}.header", status)
     if data.get("success") is False or (failed and "errors" in data):
         yield from _found(data.get("errors"), f"{path}.errors", status, failed=True, depth=depth + 1)
@@ -115,7 +137,7 @@ def _nested(data: dict[str, Json], path: str, status: int | None, *, failed: boo
 
 def _enclosed(data: dict[str, Json], path: str, status: int | None, depth: int) -> Iterator[ErrorObject]:
     """Yield the errors of what a document encloses: a response, or one of a reply's choices."""
-    if mapping(data.get("Response")):  # Tencent wraps every answer so
+    if "Response" in data and mapping(data["Response"]):  # Tencent wraps every answer so
         yield from _found(data["Response"], f"{path}.Response", status, failed=False, depth=depth + 1)
     response = mapping(data.get("response"))
     if response.get("error") and text(data.get("type")).startswith("response."):
@@ -187,6 +209,21 @@ def _message(data: dict[str, Json], path: str) -> tuple[str, str]:
 
 def _codes(data: dict[str, Json], path: str) -> Iterator[tuple[str, str]]:
     """Yield an error's codes, from the most specific to the widest."""
+    nested = not data.keys().isdisjoint(_CODE_HOLDERS)
+    if nested:
+        yield from _nested_codes(data, path)
+    for key in _CODE_KEYS:
+        value = word(data[key]) if key in data else ""
+        if key == "__type":
+            value = value.rpartition("#")[2]
+        if value.lower() not in _NO_ERROR_WORDS:
+            yield f"{path}.{key}", value
+    if nested:
+        yield from _word_at(data, path, "metadata", "provider_code")
+
+
+def _nested_codes(data: dict[str, Json], path: str) -> Iterator[tuple[str, str]]:
+    """Yield the codes in an error's own objects, which say more than its first level."""
     yield from _word_at(data, path, "details", "error_code")
     yield from _word_at(data, path, "innererror", "innererror", "code")
     yield from _word_at(data, path, "innererror", "code")
@@ -195,13 +232,6 @@ def _codes(data: dict[str, Json], path: str) -> Iterator[tuple[str, str]]:
     for detail in items(data.get("detail"))[:1]:
         yield from _word_at(mapping(detail), f"{path}.detail[0]", "type")
     yield from _word_at(data, path, "metadata", "error_type")
-    for key in ("code", "Code", "error_code", "status_code", "error_type", "type", "__type", "status"):
-        value = word(data.get(key))
-        if key == "__type":
-            value = value.rpartition("#")[2]
-        if value.lower() not in _NO_ERROR_WORDS:
-            yield f"{path}.{key}", value
-    yield from _word_at(data, path, "metadata", "provider_code")
 
 
 def _word_at(data: dict[str, Json], path: str, *keys: str) -> Iterator[tuple[str, str]]:
@@ -213,7 +243,7 @@ def _word_at(data: dict[str, Json], path: str, *keys: str) -> Iterator[tuple[str
 def _named_status(data: dict[str, Json]) -> int | None:
     """Return the HTTP status an error names itself, as aggregators do inside a 200."""
     for key in ("code", "status", "status_code", "raw_status_code", "http_status", "originalStatusCode"):
-        value = number(data.get(key))
+        value = number(data[key]) if key in data else None
         if value is not None and 400 <= value < 600:  # noqa: PLR2004 -- the error statuses of HTTP
             return int(value)
     return None

@@ -8,6 +8,7 @@ import msgspec
 
 from stoic.records import Json
 
+_BLANKS = " \t\r\n"
 _SHORT_WORD = re.compile(r"[A-Za-z0-9._:/#-]{1,64}")
 
 
@@ -68,15 +69,15 @@ def fold(code: str) -> str:
 
 
 def filtered_names(value: Json) -> Iterator[str]:
-    """Yield the names of an object's entries that say `filtered: true` or `blocked: true`, in order."""
-    for name, entry in mapping(value).items():
+    """Yield the names of an object's entries that say `filtered: true` or `blocked: true`, by name as Azure sends them."""
+    for name, entry in sorted(mapping(value).items()):
         if mapping(entry).get("filtered") is True or mapping(entry).get("blocked") is True:
             yield name
 
 
 def decoded(value: Json) -> Json:
-    """Return the value of a text that is JSON, else the value itself."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
+    """Return the value of a text that is JSON, else the value itself; servers keep a connection alive with blanks before it."""
+    if isinstance(value, str) and value.lstrip(_BLANKS)[:1] in ("{", "["):
         try:
             return msgspec.json.decode(value.encode(errors="replace"))
         except (msgspec.DecodeError, RecursionError):

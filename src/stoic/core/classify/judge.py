@@ -1,10 +1,10 @@
 """Classifies one report: which failure it is, what it recovers with, and which field said so."""
 
-from stoic.core.classify import error_meaning, exceptions, providers, replies, waits
+from stoic.core.classify import error_meaning, exceptions, naming, providers, replies, waits
 from stoic.core.classify.documents import documents_of, read_reply
 from stoic.core.classify.error_objects import in_body, in_event, is_page
 from stoic.core.classify.fields import decoded, mapping, shortened, text
-from stoic.core.classify.reading import Reading
+from stoic.core.classify.reading import Document, Reading
 from stoic.core.classify.rules import TRUNCATED, UNKNOWN, ErrorObject, Family, Finding
 from stoic.core.classify.verdict import Evidence, Verdict
 from stoic.core.failures import DEFAULT_AXIS, Axis, FailureClass
@@ -22,33 +22,39 @@ _REQUEST_ID_HEADERS = (
 
 def judge(report: Report) -> Verdict:
     """Return the verdict on a report; see `stoic.core.classify.classify`."""
-    family = _family(report)
-    documents = documents_of(report)
+    body = decoded(report.body)
+    documents = documents_of(body, report.events)
     reading = read_reply(report, documents)
-    errors = _errors(report)
-    carried: list[ErrorObject] = []
+    errors = _errors(report, body, documents)
     if not errors and report.exception is not None and not reading.ended:
         if exceptions.is_cancelled(report.exception):
-            return _verdict(report, family, reading, exceptions.judge(report.exception), [])
-        carried = exceptions.carried_errors(report.exception, report.status)
-    finding = _judged(report, family, reading, errors or carried)
-    return _verdict(report, family, reading, finding, errors or carried)
+            return _verdict(report, _family(report, []), reading, exceptions.judge(report.exception), [], [])
+        errors = exceptions.carried_errors(report.exception, report.status)
+    family = _family(report, errors)
+    inner = [error_meaning.inside(error, family) for error in errors]
+    finding = _judged(report, family, reading, errors, inner)
+    # What a gateway passes on from the provider behind it is the more exact.
+    behind = [error for group in inner for error, _ in group]
+    return _verdict(report, family, reading, finding, errors, [*behind, *errors])
 
 
-def _family(report: Report) -> Family:
-    """Return the provider's table; a provider without one may still be named by its SDK's exception."""
+def _family(report: Report, errors: list[ErrorObject]) -> Family:
+    """Return the provider's table; a provider without one may still be named by its SDK's exception or by its answer."""
     if report.exception is not None and providers.table_name(report.provider) is None:
         return providers.family(report.exception.type.partition(".")[0])
-    return providers.family(report.provider)
+    family = providers.family(report.provider)
+    if not family.compatible:
+        return family
+    named = next(filter(None, (naming.named_by(error, report.headers) for error in errors)), None)
+    return providers.family_behind(report.provider, named)
 
 
-def _errors(report: Report) -> list[ErrorObject]:
+def _errors(report: Report, body: Json, documents: list[Document]) -> list[ErrorObject]:
+    events = documents[len(documents) - len(report.events) :]
     found = [
-        error
-        for index, event in enumerate(report.events)
-        for error in in_event({**event, "data": decoded(event.get("data"))}, f"events[{index}]")
+        error for index, event in enumerate(events) for error in in_event(event.event, event.raw, f"events[{index}]")
     ]
-    found.extend(in_body(decoded(report.body), report.status))
+    found.extend(in_body(body, report.status))
     header = report.headers.get("x-amzn-errortype", "").partition(":")[0]
     if header:  # AWS names the exception beside the body
         code = ("headers.x-amzn-errortype", header)
@@ -68,10 +74,12 @@ def _with_code(error: ErrorObject, code: tuple[str, str]) -> ErrorObject:
     )
 
 
-def _judged(report: Report, family: Family, reading: Reading, errors: list[ErrorObject]) -> Finding | None:
+def _judged(
+    report: Report, family: Family, reading: Reading, errors: list[ErrorObject], inner: list[error_meaning.Inner]
+) -> Finding | None:
     page = is_page(report.body)
-    for error in errors:
-        found = error_meaning.judge(error, family, page=page)
+    for error, inside in zip(errors, inner, strict=True):
+        found = error_meaning.judge(error, family, inside, page=page)
         if found:
             return found
     if errors:
@@ -100,7 +108,12 @@ def _is_half_json(body: Json) -> bool:
 
 
 def _verdict(
-    report: Report, family: Family, reading: Reading, finding: Finding | None, errors: list[ErrorObject]
+    report: Report,
+    family: Family,
+    reading: Reading,
+    finding: Finding | None,
+    errors: list[ErrorObject],
+    sources: list[ErrorObject],
 ) -> Verdict:
     request_id = _request_id(report, reading, errors)
     if finding is None:
@@ -110,7 +123,7 @@ def _verdict(
     if failure is FailureClass.REFUSAL:
         return _refusal(report, reading, finding, evidence, request_id)
     axis = finding.mark.axis or DEFAULT_AXIS[failure]
-    wait = _wait(report, family, finding, axis, errors)
+    wait = _wait(report, family, finding, axis, sources)
     if wait is not None:
         axis = Axis.TIME
         evidence.append(Evidence(field=wait.field, value=wait.value, decided="wait"))
@@ -126,19 +139,17 @@ def _verdict(
 
 
 def _wait(
-    report: Report, family: Family, finding: Finding, axis: Axis, errors: list[ErrorObject]
+    report: Report, family: Family, finding: Finding, axis: Axis, sources: list[ErrorObject]
 ) -> waits.Stated | None:
     """Return the stated wait where waiting can help; a quota is only lifted by time if the error itself says when."""
     if not finding.mark.waits:
         return None
-    # What a gateway passes on from the provider behind it is the more exact.
-    errors = [*(inner for error in errors for inner, _ in error_meaning.inside(error, family)), *errors]
     if finding.mark.failure is FailureClass.QUOTA:
-        return waits.stated_reset(errors, report.headers, report.received_at, family.zone_hours)
+        return waits.stated_reset(sources, report.headers, report.received_at, family.zone_hours)
     if axis is not Axis.TIME:
         return None
     limited = finding.mark.failure is FailureClass.RATE_LIMIT
-    return waits.stated(report.headers, errors, report.received_at, family.zone_hours, limited=limited)
+    return waits.stated(report.headers, sources, report.received_at, family.zone_hours, limited=limited)
 
 
 def _refusal(
@@ -146,7 +157,8 @@ def _refusal(
 ) -> Verdict:
     """Return the verdict of a refusal; the provider's words never become evidence, only its codes."""
     mark = finding.mark
-    where = mark.where or ("completion" if reading.parts else "prompt")
+    # Anthropic's stop reason tells no side; before any output it can only be the prompt.
+    where = mark.where or ("completion" if reading.parts or reading.other_output else "prompt")
     streamed = reading.stream or (report.exception is not None and report.exception.after_first_byte)
     evidence.extend(
         Evidence(field=field, value=category, decided="category")
@@ -180,13 +192,9 @@ def _request_id(report: Report, reading: Reading, errors: list[ErrorObject]) -> 
 
 
 def _stated_request_id(report: Report, errors: list[ErrorObject]) -> str | None:
-    holders = [
-        mapping(report.body),
-        *(mapping(event.get("data")) for event in report.events),
-        *(e.data for e in errors),
-    ]
-    for holder in holders:
+    events = (mapping(event.get("data")) for event in report.events)
+    for holder in (mapping(report.body), *events, *(error.data for error in errors)):
         for key in ("request_id", "requestId"):
-            if text(holder.get(key)):
+            if key in holder and text(holder[key]):
                 return text(holder[key])
     return None

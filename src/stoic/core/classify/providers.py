@@ -1,5 +1,6 @@
 """Which table a provider's name stands for; a table is loaded when it is first asked for."""
 
+from functools import cache
 from importlib import import_module
 
 from stoic.core.classify.fields import fold
@@ -7,7 +8,7 @@ from stoic.core.classify.rules import Family
 
 _NAMES: dict[str, str] = {
     "openai": "openai chatgpt codex openairesponses",
-    "azure": "azure azureopenai azureai azureaifoundry foundry azureaistudio microsoftfoundry",
+    "azure": "azure azureresponses azureopenai azureai azureaifoundry foundry azureaistudio microsoftfoundry",
     "github": "github githubmodels copilot githubcopilot",
     "anthropic": "anthropic claude claudecode anthropicmessages",
     "gemini": "gemini google googleai googlegenai googlegemini generativelanguage aistudio googleaistudio",
@@ -17,10 +18,10 @@ _NAMES: dict[str, str] = {
     "litellm": "litellm litellmproxy",
     "newapi": "newapi oneapi",
     "deepseek": "deepseek",
-    "dashscope": "dashscope qwen alibaba alibabacloud aliyun bailian modelstudio tongyi",
+    "dashscope": "dashscope dashscopeintl qwen alibaba alibabacloud aliyun bailian modelstudio tongyi",
     "zhipu": "zhipu zhipuai bigmodel glm zai chatglm",
-    "moonshot": "moonshot moonshotai kimi kimicode kimiforcoding",
-    "minimax": "minimax minimaxi",
+    "moonshot": "moonshot moonshotcn moonshotai kimi kimicode kimiforcoding",
+    "minimax": "minimax minimaxcn minimaxi",
     "baidu": "baidu qianfan ernie wenxin",
     "volcengine": "volcengine ark volcark doubao bytedance byteplus",
     "spark": "spark iflytek xfyun xunfei sparkdesk",
@@ -40,6 +41,8 @@ _NAMES: dict[str, str] = {
     "sglang": "sglang",
     "llamacpp": "llamacpp llamaserver llamacppserver llamafile",
     "lmstudio": "lmstudio",
+    "openai_chat": "openaichat",
+    "compatible": "compatible openaicompatible openailike nvidia nim deepinfra sambanova siliconflow",
 }
 """Table to the folded names it answers to."""
 
@@ -52,6 +55,7 @@ def table_name(provider: str) -> str | None:
     return _TABLE_OF.get(fold(provider))
 
 
+@cache
 def family(provider: str) -> Family:
     """Return what is known of a provider; of an unknown one nothing, so that only shapes and statuses count."""
     name = table_name(provider)
@@ -59,3 +63,26 @@ def family(provider: str) -> Family:
         return _NOTHING
     # Thirty tables would cost more CPU than the rest of the import; one exchange needs one of them.
     return import_module(f"stoic.core.classify.families.{name}").FAMILY
+
+
+@cache
+def family_behind(provider: str, table: str | None) -> Family:
+    """Return what is known of a compatible server whose answer shows whose it is; that provider's own facts come first.
+
+    Args:
+        provider: The name the server goes by here.
+        table: The table of the provider that its answer names, or None.
+    """
+    own = family(provider)
+    if table is None:
+        return own
+    named = family(table)
+    return Family(
+        codes={**own.codes, **named.codes},
+        words=(*named.words, *own.words),
+        finishes={**own.finishes, **named.finishes},
+        statuses={**own.statuses, **named.statuses},
+        read=named.read or own.read,
+        open=named.open,
+        zone_hours=named.zone_hours,
+    )

@@ -100,6 +100,4 @@ def _categorised(mark: Mark, reading: Reading) -> Mark:
     """Return a refusal's mark with the category and side that the reply's filters name."""
     category = mark.category or (reading.categories[0][1] if reading.categories else None)
     where = reading.where if reading.where and reading.categories else mark.where
-    if where is None:  # Anthropic's stop reason tells no side; before any output it can only be the prompt
-        where = "completion" if reading.parts or reading.other_output else "prompt"
     return Mark(failure=mark.failure, category=category, where=where, scope=mark.scope)

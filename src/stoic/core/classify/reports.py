@@ -50,7 +50,7 @@ def report_from(exchange: dict[str, Any]) -> Report:
 
 def _assembled(report: Report) -> Report:
     """Return the report with what its reply holds."""
-    reading = read_reply(report, documents_of(report))
+    reading = read_reply(report, documents_of(report.body, report.events))
     if not reading.known:
         return report
     return Report(

@@ -80,6 +80,8 @@ class Family(Record, frozen=True):
     """Reads structure that codes alone do not hold; comes first."""
     open: Opener | None = None
     """Of a gateway: returns the errors of other providers inside its own, each with that provider's name."""
+    compatible: bool = False
+    """Of a name that stands for any compatible server: an answer may show whose server it is."""
     zone_hours: int = 0
     """The zone of dates it states without one, as hours east of UTC."""
 

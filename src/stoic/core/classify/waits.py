@@ -16,32 +16,43 @@ _UNITS_MS = {
 _UNIT = r"(?:milliseconds?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd](?![a-z])|秒|分钟|分|小时|天)"
 _DURATION = rf"\d+(?:\.\d+)?\s*{_UNIT}(?:[\s,]*(?:and\s+)?\d+(?:\.\d+)?\s*{_UNIT})*"
 _PIECE = re.compile(rf"(\d+(?:\.\d+)?)\s*({_UNIT})", re.IGNORECASE)
-_IN_WORDS = (
-    rf"(?:try again|retry|retrying|wait|available|resets?(?! by)|refresh\w*|renew\w*|replenish\w*)\b[^.;\d]{{0,40}}?\b(?:in|after|for)\s+(?:about |approximately |around |~ ?)?(?P<d>{_DURATION})",
-    r"(?:retry|try again|resets?|replenish\w*|available)\s+(?:in|after)\s+(?P<c>(?:\d+\.)?\d{1,2}:\d{2}:\d{2})\b",
-    rf"\bwait\s+(?P<d>{_DURATION})",
-    rf"(?P<d>{_DURATION})\s*(?:before (?:retrying|trying)|后)",
-    r"\bretry[-_ ]after[-_ ]?(?:seconds|secs)?[\"']?\s*[:= ]\s*[\"']?(?P<s>\d+(?:\.\d+)?)(?![\d.]*\s*[a-z%:/-])",
+_IN_WORDS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?:try again|retry|retrying|wait|available|resets?(?! by)|refresh\w*|renew\w*|replenish\w*)\b[^.;\d]{{0,40}}?\b(?:in|after|for)\s+(?:about |approximately |around |~ ?)?(?P<d>{_DURATION})",
+        r"(?:retry|try again|resets?|replenish\w*|available)\s+(?:in|after)\s+(?P<c>(?:\d+\.)?\d{1,2}:\d{2}:\d{2})\b",
+        rf"\bwait\s+(?P<d>{_DURATION})",
+        rf"(?P<d>{_DURATION})\s*(?:before (?:retrying|trying)|后)",
+        r"\bretry[-_ ]after[-_ ]?(?:seconds|secs)?[\"']?\s*[:= ]\s*[\"']?(?P<s>\d+(?:\.\d+)?)(?![\d.]*\s*[a-z%:/-])",
+    )
 )
-_EPOCH_IN_WORDS = re.compile(r"(?:reset|until|reached|again)\D{0,20}\b(\d{10})(\d{3})?\b", re.IGNORECASE)
-_RESET_WORDS = re.compile(
-    r"reset|regain|again|until|available|retry|resume|refresh|renew|restored|重置|恢复|后", re.IGNORECASE
-)
+_WAIT_WORDS = re.compile(r"try|retry|wait|available|reset|refresh|renew|replenish|后")
+"""One of these stands in every text that states a duration: a cheap look before the exact ones."""
+_EPOCH_IN_WORDS = re.compile(r"(?:reset|until|reached|again)\D{0,20}\b(\d{10})(\d{3})?\b")
+_RESET_WORDS = re.compile(r"reset|regain|again|until|available|retry|resume|refresh|renew|restored|重置|恢复|后")
 _ISO = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})(?:(?:[T ]|\s+at\s+)(\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _CLOCK = r"(?:,?\s*(?:at\s+)?(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?\s*(?P<half>am|pm)?)?"
-_NAMED_DATES = (
-    rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}}){_CLOCK}",
-    rf"\b(?P<day>\d{{1,2}})\s+{_MONTH}\s+(?P<year>\d{{4}}){_CLOCK}",
-    rf"\b(?P<day>\d{{2}})-{_MONTH}-(?P<year>\d{{2}}){_CLOCK}",
-    rf"\b{_MONTH}\s+(?P<day>\d{{1,2}}){_CLOCK}\s+(?P<year>\d{{4}})",
+_NAMED_DATES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}}){_CLOCK}",
+        rf"\b(?P<day>\d{{1,2}})\s+{_MONTH}\s+(?P<year>\d{{4}}){_CLOCK}",
+        rf"\b(?P<day>\d{{2}})-{_MONTH}-(?P<year>\d{{2}}){_CLOCK}",
+        rf"\b{_MONTH}\s+(?P<day>\d{{1,2}}){_CLOCK}\s+(?P<year>\d{{4}})",
+    )
 )
 """Dates with a month's name; the last two are HTTP's obsolete forms, which a recipient must still read (RFC 9110)."""
 _RESET_FIELDS = ("resets_at", "reset_at", "resetsAt", "reset_time", "next_reset", "quota_reset_at")
 _WAIT_FIELDS_SECONDS = ("resets_in_seconds", "retry_after", "retry_after_seconds", "retryAfter", "estimated_time")
+_WAIT_FIELDS = (*_WAIT_FIELDS_SECONDS, *_RESET_FIELDS)
+_WAIT_NAMES = frozenset(_WAIT_FIELDS)
+_DIGIT = re.compile(r"\d")
+_YEAR = re.compile(r"\d{4}|-\d{2}\b")
+"""Every date that can be read holds one of these."""
 _LONGEST_MS = 400 * 86_400_000
 """A wait beyond a year is a misread number."""
 
@@ -84,7 +95,7 @@ def now(headers: dict[str, str], received_at: int | None) -> int | None:
 def _stated(field: str, value: str, wait_ms: float | None) -> Stated | None:
     if wait_ms is None or not 0 <= wait_ms <= _LONGEST_MS:
         return None
-    return Stated(field=field, value=shortened(value), decided="wait", wait_ms=round(wait_ms))
+    return Stated(field=field, value=shortened(value), wait_ms=round(wait_ms))
 
 
 # ---- headers ------------------------------------------------------------------------------------
@@ -162,15 +173,20 @@ def _from_errors(errors: list[ErrorObject], now_ms: int | None, zone_hours: int)
 def _from_fields(error: ErrorObject, now_ms: int | None, zone_hours: int) -> Stated | None:
     for index, detail in enumerate(items(error.data.get("details"))):
         delay = mapping(detail).get("retryDelay")
+        if delay is None:
+            continue
         found = _stated(f"{error.path}.details[{index}].retryDelay", str(delay), _delay_ms(delay))
         if found:
             return found
-    for prefix, data in ((error.path, error.data), (f"{error.path}.metadata", mapping(error.data.get("metadata")))):
-        for key in (*_WAIT_FIELDS_SECONDS, *_RESET_FIELDS):
+    metadata = mapping(error.data.get("metadata"))
+    for prefix, data in ((error.path, error.data), (f"{error.path}.metadata", metadata)):
+        if data.keys().isdisjoint(_WAIT_NAMES):
+            continue
+        for key in _WAIT_FIELDS:
             found = _stated(f"{prefix}.{key}", str(data.get(key)), _field_ms(data.get(key), now_ms, zone_hours))
             if found:
                 return found
-    return _from_inner_headers(error, now_ms)
+    return _from_inner_headers(error, mapping(metadata.get("headers")), now_ms) if metadata else None
 
 
 def _delay_ms(delay: Json) -> float | None:
@@ -188,9 +204,8 @@ def _field_ms(value: Json, now_ms: int | None, zone_hours: int) -> float | None:
     return _moment_or_duration_ms(text(value), now_ms, zone_hours)
 
 
-def _from_inner_headers(error: ErrorObject, now_ms: int | None) -> Stated | None:
+def _from_inner_headers(error: ErrorObject, inner: dict[str, Json], now_ms: int | None) -> Stated | None:
     """Read the headers that an aggregator passes on inside the error."""
-    inner = mapping(at(error.data, "metadata", "headers"))
     headers = {name.lower(): str(value) for name, value in inner.items()}
     found = _from_retry_headers(headers, now_ms) or _from_reset_headers(headers, now_ms)
     return found and _stated(f"{error.path}.metadata.{found.field}", found.value, found.wait_ms)
@@ -198,16 +213,23 @@ def _from_inner_headers(error: ErrorObject, now_ms: int | None) -> Stated | None
 
 def _from_text(error: ErrorObject, now_ms: int | None, zone_hours: int) -> Stated | None:
     message = error.message[:4000]
-    for pattern in _IN_WORDS:
-        matched = re.search(pattern, message, re.IGNORECASE)
+    if not _DIGIT.search(message):
+        return None
+    lowered = message.lower()
+    for pattern in _IN_WORDS if _WAIT_WORDS.search(lowered) else ():
+        matched = pattern.search(lowered)
         if matched:
             groups = matched.groupdict()
             clock, duration = groups.get("c"), groups.get("d") or f"{groups.get('s')}s"
-            return _stated(error.message_field, matched[0], _clock_ms(clock) if clock else duration_ms(duration))
-    moment_ms = date_ms(message, zone_hours) if _RESET_WORDS.search(message) else None
+            return _stated(
+                error.message_field,
+                message[slice(*matched.span())],
+                _clock_ms(clock) if clock else duration_ms(duration),
+            )
+    moment_ms = date_ms(message, zone_hours) if _RESET_WORDS.search(lowered) else None
     if moment_ms is not None:
         return _stated(error.message_field, message, _until(moment_ms, now_ms))
-    epoch = _EPOCH_IN_WORDS.search(message)
+    epoch = _EPOCH_IN_WORDS.search(lowered)
     return _stated(error.message_field, epoch[0], _until(int(epoch[1]) * 1000, now_ms)) if epoch else None
 
 
@@ -239,21 +261,24 @@ def date_ms(value: str, zone_hours: int) -> int | None:
         value: The text.
         zone_hours: The zone of a date without one, as hours east of UTC.
     """
+    if not _YEAR.search(value):
+        return None
     matched = _ISO.search(value)
     if matched:
         year, month, day, hour, minute, second, zone = matched.groups()
         return _moment_ms((year, month, day, hour, minute, second), _zone(zone, zone_hours))
+    lowered = value.lower()
     for pattern in _NAMED_DATES:
-        named = re.search(pattern, value, re.IGNORECASE)
+        named = pattern.search(lowered)
         if named:
-            month = str(_MONTHS.index(named["month"].lower()[:3]) + 1)
+            month = str(_MONTHS.index(named["month"][:3]) + 1)
             parts = (f"20{named['year']}"[-4:], month, named["day"], _hour(named), named["minute"], named["second"])
             return _moment_ms(parts, timezone(timedelta(hours=zone_hours)))
     return None
 
 
 def _hour(named: re.Match[str]) -> str | None:
-    half = (named["half"] or "").lower()
+    half = named["half"] or ""
     return str(int(named["hour"]) % 12 + (12 if half == "pm" else 0)) if half else named["hour"]
 
 
