@@ -139,7 +139,11 @@ def _failed(event: AttemptFailed) -> str:
 def _ended(event: ToolEnded) -> Line:
     mark, word, style = _ENDS[event.state]
     failure = f" ({event.failure})" if event.failure and event.failure != event.state else ""
-    if event.state == "returned" and event.text.startswith("[exit code ") and not event.text.startswith("[exit code 0]"):
+    if (
+        event.state == "returned"
+        and event.text.startswith("[exit code ")
+        and not event.text.startswith("[exit code 0]")
+    ):
         mark, style = "!", "yellow"  # the function returned; the command it ran says that it failed
     said = one_line(event.text.removeprefix("[runtime] ").removeprefix("[exit code 0]"))[:200]
     return Line(text=f"{mark} {event.tool} {word}{failure}: {said}".rstrip(": "), style=style)
