@@ -1,5 +1,6 @@
 """The frozen records that every room shares; field meanings follow SPEC §2."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -183,7 +184,7 @@ class Step(Record, frozen=True):
 # ---- one exchange with a provider ---------------------------------------------------------------
 
 
-class TextPart(Record, frozen=True, tag="text"):
+class TextPart(Record, frozen=True, gc=False, tag="text"):
     """Visible text of a reply."""
 
     text: str
@@ -208,7 +209,7 @@ class ThinkingPart(Record, frozen=True, tag="thinking"):
     """The provider's id of the item; several parts with one id are one item (Responses: the parts of its summary)."""
 
 
-class CallPart(Record, frozen=True, tag="call"):
+class CallPart(Record, frozen=True, gc=False, tag="call"):
     """A tool call as the model wrote it."""
 
     name: str
@@ -312,10 +313,10 @@ class UserMessage(Record, frozen=True, tag="user"):
     """Words of a person, or an event told to the model; never empty: text, images or both."""
 
     text: str
-    images: list[ImagePart] = []
+    images: Sequence[ImagePart] = ()
 
 
-class CallView(Record, frozen=True, tag="call"):
+class CallView(Record, frozen=True, gc=False, tag="call"):
     """A tool call as it is replayed: one part of an assistant message, answered by exactly one tool message."""
 
     id: str
@@ -345,7 +346,7 @@ class AssistantMessage(Record, frozen=True, tag="assistant"):
     model: str | None = None
 
 
-class ToolMessage(Record, frozen=True, tag="tool"):
+class ToolMessage(Record, frozen=True, gc=False, tag="tool"):
     """The result of one call, in the order of the calls."""
 
     call_id: str
@@ -353,7 +354,7 @@ class ToolMessage(Record, frozen=True, tag="tool"):
     text: str
     error: bool = False
     """Whether the call did not return: for APIs that have a word for it."""
-    images: list[ImagePart] = []
+    images: Sequence[ImagePart] = ()
 
 
 Message = UserMessage | AssistantMessage | ToolMessage

@@ -66,7 +66,7 @@ def test_images_of_inputs_and_results_are_shown_and_a_placeholder_has_none():
     )
     hidden = messages([reply, placeholder])[1]
     assert isinstance(hidden, ToolMessage)
-    assert (hidden.text, hidden.images, hidden.error) == ("withheld", [], True)
+    assert (hidden.text, hidden.images, hidden.error) == ("withheld", (), True)
 
 
 def test_input_with_neither_text_nor_images_is_not_sent():

@@ -2,6 +2,7 @@
 
 import hashlib
 from binascii import b2a_base64
+from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
@@ -12,12 +13,10 @@ from stoic.core.rows import kind_of, turn_of
 from stoic.errors import UnsendableError
 from stoic.records import (
     AssistantMessage,
-    CallPart,
     CallView,
     ImagePart,
     Json,
     Message,
-    Part,
     Piece,
     Row,
     TextPart,
@@ -96,9 +95,9 @@ def messages(rows: list[Row]) -> list[Message]:
     return view
 
 
-def _images(view: Json) -> list[ImagePart]:
+def _images(view: Json) -> Sequence[ImagePart]:
     """Return the images of a row's content or view, written as `{"media_type", "data_base64"}` under `images`."""
-    return msgspec.convert(view["images"], list[ImagePart]) if "images" in view else []
+    return msgspec.convert(view["images"], list[ImagePart]) if "images" in view else ()
 
 
 def _reply(row: Row) -> AssistantMessage:
@@ -106,15 +105,22 @@ def _reply(row: Row) -> AssistantMessage:
     provider, model = row.meta.get("provider"), row.meta.get("model")
     pieces: list[Piece] = []
     calls: list[CallView] = []
-    for part in msgspec.convert(row.content["parts"], list[Part]):
-        if isinstance(part, CallPart):
-            identity = call_id(f"{prefix}{len(calls)}")
-            calls.append(CallView(id=identity, name=part.name, arguments=part.arguments, signature=part.signature))
-            pieces.append(calls[-1])
-        elif isinstance(part, ThinkingPart):
-            pieces.append(replace(part, provider=provider, model=model))
+    for part in row.content["parts"]:
+        kind = part["type"]
+        if kind == "call":
+            # Read by hand: a thread has thousands of them.
+            call = CallView(
+                id=call_id(f"{prefix}{len(calls)}"),
+                name=part["name"],
+                arguments=part["arguments"],
+                signature=part.get("signature"),
+            )
+            calls.append(call)
+            pieces.append(call)
+        elif kind == "thinking":
+            pieces.append(replace(msgspec.convert(part, ThinkingPart), provider=provider, model=model))
         else:
-            pieces.append(part)
+            pieces.append(msgspec.convert(part, TextPart))
     return AssistantMessage(
         text="".join(piece.text for piece in pieces if isinstance(piece, TextPart)),
         calls=calls,

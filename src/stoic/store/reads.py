@@ -7,7 +7,7 @@ from stoic.store.connection import Connection
 from stoic.store.encoding import (
     INBOX_COLUMNS,
     OPERATION_COLUMNS,
-    ROW_OBJECT,
+    ROW_OBJECTS,
     THREAD_COLUMNS,
     entry_from,
     health_from,
@@ -19,7 +19,7 @@ from stoic.store.encoding import (
 # The column names are constants of this package, never anybody's input.
 _THREAD = f"SELECT {THREAD_COLUMNS} FROM threads WHERE id = ?"  # noqa: S608
 _THREADS = f"SELECT {THREAD_COLUMNS} FROM threads WHERE substr(id, 1, ?) = ? ORDER BY created_at DESC, id DESC LIMIT ?"  # noqa: S608
-_ROWS = f"SELECT {ROW_OBJECT} FROM rows WHERE thread = ? AND seq > ? ORDER BY seq"  # noqa: S608
+_ROWS = f"SELECT {ROW_OBJECTS} FROM rows WHERE thread = ? AND seq > ?"  # noqa: S608
 _INBOX = f"SELECT {INBOX_COLUMNS} FROM inbox WHERE thread = ? AND taken = 0 ORDER BY position"  # noqa: S608
 _CANCELS = f"""
 SELECT {INBOX_COLUMNS} FROM inbox
@@ -49,12 +49,12 @@ def load(connection: Connection, thread_id: str, after_seq: int) -> Loaded:
     connection.execute("BEGIN")
     try:
         record = thread(connection, thread_id)
-        values = connection.execute(_ROWS, (thread_id, after_seq)).fetchall()
+        found_rows = connection.execute(_ROWS, (thread_id, after_seq)).fetchall()
         open_operations = [operation_from(found) for found in connection.execute(_OPEN, (thread_id,))]
         entries = inbox(connection, thread_id)
     finally:
         connection.execute("COMMIT")
-    return Loaded(thread=record, rows=rows_from(values), operations=open_operations, inbox=entries)
+    return Loaded(thread=record, rows=rows_from(found_rows[0][0]), operations=open_operations, inbox=entries)
 
 
 def health(connection: Connection) -> list[Health]:

@@ -11,6 +11,13 @@ from stoic.records import Json
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+class _Object(msgspec.Struct, gc=False):
+    """Any JSON object: its content is read, and nothing of it is built."""
+
+
+_read_object = msgspec.json.Decoder(_Object).decode
+
+
 def mend(text: str) -> str:
     """Join surrogate pairs that were split between pieces and replace single ones, so that the text is valid UTF-8."""
     if text.isascii() or not _SURROGATE.search(text):
@@ -52,6 +59,7 @@ def mend_json(value: Json) -> Json:
 def is_json_object(text: str) -> bool:
     """Tell whether the text is one whole JSON object, strictly."""
     try:
-        return isinstance(msgspec.json.decode(text), dict)
+        _read_object(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return False
+    return True
