@@ -17,6 +17,8 @@ def same(one, other, tool="read_file", **more):
         ({"path": "a", "limit": 5}, {"path": "a", "limit": 9.0}),
         ({"path": "a", "cursor": "x"}, {"path": "a"}),
         ({"path": "a", "maxResults": 5}, {"path": "a", "maxResults": 6}),
+        ({"path": "a", "start": 1}, {"path": "a", "start": 5}),
+        ({"query": "a", "from": 0}, {"query": "a", "from": 999_999_999}),
         ({"path": "a/"}, {"path": "./a"}),
         ({"q": "x", "reasoning": "r"}, {"q": "x"}),
     ],
@@ -34,6 +36,9 @@ def test_reads_are_the_same_without_paging_limits_and_reasons(one, other):
         ({"url": "https://h/a//b"}, {"url": "https://h/a/b"}),
         ({"file_url": "https://h/a//b"}, {"file_url": "https://h/a/b"}),
         ({"page": "home"}, {"page": "about"}),
+        ({"room": "a", "start": 1}, {"room": "a", "start": 5}),
+        ({"path": "a", "start": "x"}, {"path": "a", "start": "y"}),
+        ({"query": "a", "from": 1_000_000_000}, {"query": "a", "from": 0}),
         ({"description": "a"}, {"description": "b"}),
         ({"timeout": 1}, {"timeout": 2}),
         ({"limit": [1, "x"]}, {"limit": [2, "x"]}),
@@ -68,6 +73,21 @@ def test_paths_of_a_loop_key_reach_into_lists_and_objects():
 def test_text_arguments_have_no_target_but_the_tool():
     identity = identify(call("fetch", "https://h.example"))
     assert identity.target == identity.whole
+
+
+def test_key_order_changes_neither_call_nor_target():
+    for one in (
+        {"from_url": "https://a.example", "to_url": "https://b.example"},
+        {"command": [{"a": 1, "b": 2}, 1.0]},
+        {"x": {"k": 1, "l": 2}},
+    ):
+        other = dict(reversed(one.items()))
+        if isinstance(other.get("x"), dict):
+            other["x"] = {"l": 2, "k": 1}
+        if "command" in other:
+            other["command"] = [{"b": 2, "a": 1}, 1]
+        first, second = (identify(call("bash", arguments, loop_key=["x.*"])) for arguments in (one, other))
+        assert (first.key, first.exact, first.target) == (second.key, second.exact, second.target)
 
 
 def test_a_server_argument_is_the_target():

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from stoic.core.loops import Call, LoopDetector
 
@@ -13,7 +14,7 @@ def call(tool, arguments=None, **more):
     return Call(tool=tool, arguments=arguments if arguments is not None else {}, **more)
 
 
-def entry(tool, args=None, result="ok", **more):
+def entry(tool, args=None, result: Any = "ok", **more):
     return {"tool": tool, "args": args or {}, "result": result, **more}
 
 

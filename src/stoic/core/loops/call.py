@@ -1,9 +1,10 @@
 """The values that go into the loop detector and come out of it: calls, verdicts and thresholds."""
 
-from typing import Literal
+from typing import Any, Literal
+
+import msgspec
 
 from stoic.errors import UsageError
-from stoic.records import Json, Record
 
 Effect = Literal["read", "write", "send", "exec", "poll", "wait"]
 """What a tool does to the world, as its declaration says (SPEC §10)."""
@@ -22,6 +23,10 @@ Rule = Literal[
 
 Event = Literal["user", "nudge", "compaction", "new_run", "new_task", "external"]
 """What may happen beside calls and texts: see `LoopDetector.event`."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of the detector's values; like `stoic.records.Record`, without the time that loading all records takes."""
 
 
 class Thresholds(Record, frozen=True):
@@ -63,7 +68,7 @@ class Call(Record, frozen=True):
 
     tool: str
     """The tool's name as the model wrote it."""
-    arguments: Json = None
+    arguments: Any = None
     """The parsed arguments; text when they could not be parsed."""
     effect: Effect | None = None
     """The declared effect; None: inferred from the name, an action argument, or the command."""

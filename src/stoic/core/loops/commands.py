@@ -1,6 +1,7 @@
 """Reads shell commands as far as the loop rules need it: spacing, what a command does, and whom it addresses."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from stoic.core.loops.observation import Doing
 from stoic.core.loops.words import named, pattern
@@ -45,8 +46,8 @@ _REMOTE_OPTIONS_WITH_VALUE = named("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p
 
 def squeeze(command: str) -> str:
     """Collapse blanks outside quotes to one and drop them at the ends; the command means the same."""
-    lexemes: list[str] = pattern(_LEXEME).findall(command.strip())
-    return "".join(" " if lexeme.isspace() and lexeme != "\n" else lexeme for lexeme in lexemes)
+    lexemes = _lexemes(command.strip())
+    return "".join([" " if lexeme.isspace() and lexeme != "\n" else lexeme for lexeme in lexemes])
 
 
 def doing(command: str) -> Doing:
@@ -88,12 +89,17 @@ def addressee(command: str) -> str:
     return " ".join([program, *rest])
 
 
+@lru_cache(maxsize=4)
+def _lexemes(command: str) -> tuple[str, ...]:
+    """Split a command; the last ones are remembered, since each is read for its spacing, its deeds and its addressee."""
+    return tuple(pattern(_LEXEME).findall(command))
+
+
 def _parts(command: str) -> Iterator[list[str]]:
     """Yield the words of each part of a list or pipeline, wrappers and assignments dropped, redirections marked."""
     part: list[str] = []
     word = ""
-    lexemes: list[str] = pattern(_LEXEME).findall(command)
-    for lexeme in [*lexemes, "\n"]:
+    for lexeme in (*_lexemes(command), "\n"):
         if lexeme in {"\n", "&&", "||", ";", "|", "&"} or lexeme.isspace():
             if word:
                 part.append(word)

@@ -1,29 +1,34 @@
 """The loop detector: sees every call, text and event of one thread, and says when to warn, block or stop (SPEC §11)."""
 
-from stoic.core.loops.call import OK, Call, Event, Thresholds, Verdict
-from stoic.core.loops.counting import count, forget_staleness
-from stoic.core.loops.noises import noise_names
-from stoic.core.loops.observation import Identity, Observation
-from stoic.core.loops.rules import blocking, warning
-from stoic.core.loops.state import PLACES, LoopState, count_up, dump, load
-from stoic.errors import UsageError
-from stoic.records import Json
+from __future__ import annotations
 
-# What reads calls, results and texts is loaded at its first use: importing the detector stays nearly free.
+from functools import cache
+from typing import TYPE_CHECKING
+
+from stoic.core.loops.call import OK, Call, Event, Thresholds, Verdict
+from stoic.errors import UsageError
+
+if TYPE_CHECKING:
+    from stoic.core.loops.observation import Identity, Observation
+    from stoic.core.loops.state import LoopState
+    from stoic.records import Json
+
+
+@cache
+def _engine():  # noqa: ANN202  # the type checker infers the module; no annotation can name it
+    from stoic.core.loops import engine  # noqa: PLC0415  # loaded at the first call: importing stays nearly free
+
+    return engine
 
 
 def identify(call: Call) -> Identity:
     """Work out which call this is; costs one pass over its arguments."""
-    from stoic.core.loops.identity import identify as read  # noqa: PLC0415  # see above
-
-    return read(call)
+    return _engine().identify(call)
 
 
 def observe(identity: Identity, result: Json, *, failed: bool = False) -> Observation:
     """Hash a call's raw result for `LoopDetector.account`; costs one pass over it."""
-    from stoic.core.loops.outcomes import outcome  # noqa: PLC0415  # see above
-
-    return Observation(identity=identity, outcome=outcome(result, identity, failed=failed))
+    return _engine().Observation(identity=identity, outcome=_engine().outcome(result, identity, failed=failed))
 
 
 class LoopDetector:
@@ -35,16 +40,18 @@ class LoopDetector:
 
     def __init__(self, thresholds: Thresholds | None = None, state: LoopState | None = None) -> None:
         self.thresholds = thresholds or Thresholds()
-        self.state = state or LoopState()
+        self.state = state or _engine().LoopState()
+        self._asked: tuple[Call, Identity] | None = None
+        """The call asked about last, so that `after` need not read it again."""
 
     @classmethod
-    def load(cls, data: bytes | str, thresholds: Thresholds | None = None) -> "LoopDetector":
+    def load(cls, data: bytes | str, thresholds: Thresholds | None = None) -> LoopDetector:
         """Go on from what `dump` saved. Raises UsageError when the data are something else."""
-        return cls(thresholds, load(data))
+        return cls(thresholds, _engine().load(data))
 
     def dump(self) -> bytes:
         """Return the state as JSON, at most about 100 KB."""
-        return dump(self.state)
+        return _engine().dump(self.state)
 
     @property
     def ignored_blocks(self) -> int:
@@ -62,20 +69,20 @@ class LoopDetector:
         A block is remembered, so ask once for each call; the call itself is counted by `after`. A blocked call
         (a veto) is not told to `after`.
         """
-        return self.ask(identify(call))
+        identity = identify(call)
+        self._asked = (call, identity)
+        return self.ask(identity)
 
     def ask(self, identity: Identity) -> Verdict:
         """Do what `before` does, for a call identified already."""
-        found = blocking(self.state, self.thresholds, identity)
+        found = _engine().blocking(self.state, self.thresholds, identity)
         if found is None:
             return Verdict(key=identity.key)
         if self.state.granted > 0:
             self.state.granted -= 1
             return Verdict(key=identity.key)
-        from stoic.core.loops.messages import blocked  # noqa: PLC0415  # see above
-
         entry = self.state.calls.get(identity.key)
-        noise = noise_names(entry.noise) if entry else []
+        noise = _engine().noise_names(entry.noise) if entry else []
         if entry:
             entry.waits = self.state.waits
         self._count_block(identity.batch)
@@ -83,7 +90,7 @@ class LoopDetector:
             action="block",
             rule=found.rule,
             count=found.count,
-            message=blocked(found.rule, identity.tool, found.count, noise, thread=found.thread),
+            message=_engine().blocked(found.rule, identity.tool, found.count, noise, thread=found.thread),
             noise=noise,
             key=identity.key,
             ignored_blocks=self.state.ignored_blocks,
@@ -91,7 +98,7 @@ class LoopDetector:
 
     def would_block(self, identity: Identity) -> bool:
         """Tell whether `ask` would block a call, without remembering it."""
-        return self.state.granted == 0 and blocking(self.state, self.thresholds, identity) is not None
+        return self.state.granted == 0 and _engine().blocking(self.state, self.thresholds, identity) is not None
 
     def after(self, call: Call, result: Json, *, failed: bool = False) -> Verdict:
         """Count an executed call and say whether its result needs a warning: `ok`, or `warn` with the suffix.
@@ -101,7 +108,9 @@ class LoopDetector:
             result: The tool's raw result, before the host truncates, wraps or decorates it.
             failed: Whether the tool reported an error.
         """
-        return self.account(observe(identify(call), result, failed=failed))
+        asked = self._asked
+        identity = asked[1] if asked and asked[0] is call else identify(call)
+        return self.account(observe(identity, result, failed=failed))
 
     def account(self, seen: Observation) -> Verdict:
         """Count an observed call; the same observations in the same order give the same verdicts."""
@@ -109,18 +118,16 @@ class LoopDetector:
         if identity.known and identity.nature.effect == "wait":
             self.state.waits += 1
             return Verdict(key=identity.key, outcome=came.masked)
-        counted = count(self.state, self.thresholds, seen)
-        found = warning(self.thresholds, seen, counted)
+        counted = _engine().count(self.state, self.thresholds, seen)
+        found = _engine().warning(self.thresholds, seen, counted)
         if found is None:
             return Verdict(key=identity.key, outcome=came.masked, news=counted.news)
-        from stoic.core.loops.messages import warned  # noqa: PLC0415  # see above
-
-        noise = noise_names(counted.entry.noise)
+        noise = _engine().noise_names(counted.entry.noise)
         return Verdict(
             action="warn",
             rule=found.rule,
             count=found.count,
-            message=warned(found.rule, identity.tool, found.count, noise),
+            message=_engine().warned(found.rule, identity.tool, found.count, noise),
             noise=noise,
             key=identity.key,
             outcome=came.masked,
@@ -129,17 +136,14 @@ class LoopDetector:
 
     def said(self, text: str) -> Verdict:
         """Count a text of the assistant: `warn` from the third equal one without news between, `block` from the tenth."""
-        from stoic.core.loops.messages import stopped, warned  # noqa: PLC0415  # see above
-        from stoic.core.loops.texts import normalised  # noqa: PLC0415  # see above
-
-        key = normalised(text)
+        key = _engine().normalised(text)
         if not key:
             return OK
-        number = count_up(self.state.texts, key, PLACES)
+        number = _engine().count_up(self.state.texts, key, _engine().PLACES)
         if number >= self.thresholds.text_stop:
-            return Verdict(action="block", rule="text_repeat", count=number, message=stopped(number), key=key)
+            return Verdict(action="block", rule="text_repeat", count=number, message=_engine().stopped(number), key=key)
         if number >= self.thresholds.text_warning:
-            message = warned("text_repeat", "", number, [])
+            message = _engine().warned("text_repeat", "", number, [])
             return Verdict(action="warn", rule="text_repeat", count=number, message=message, key=key)
         return Verdict(count=number, key=key)
 
@@ -151,12 +155,12 @@ class LoopDetector:
         restart) change nothing.
         """
         if kind in {"user", "new_task"}:
-            self.state = LoopState()
+            self.state = _engine().LoopState()
         elif kind == "compaction":
             self.state.compactions += 1
         elif kind == "external":
             self.state.changes += 1
-            forget_staleness(self.state)
+            _engine().forget_staleness(self.state)
 
     def grant(self, calls: int) -> None:
         """Let the next `calls` blocked calls run, as a person allowed. Raises UsageError below one."""

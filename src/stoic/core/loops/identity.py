@@ -55,11 +55,12 @@ def identify(call: Call) -> Identity:
     written = canonical(exact)
     same = written if loose is exact else canonical(loose)
     place, contained = _target(call.arguments, kind)
+    precise = digest(f"{tool}\n{written}")
     return Identity(
         tool=tool,
         nature=kind,
-        key=digest(f"{tool}\n{same}" if call.known else tool),
-        exact=digest(f"{tool}\n{written}"),
+        key=_key(tool, same, written, precise) if call.known else digest(tool),
+        exact=precise,
         spelling=digest(repr(call.arguments), 4),
         target=digest(f"{tool}\n{place}"),
         whole=digest(f"{tool}\n"),
@@ -68,6 +69,10 @@ def identify(call: Call) -> Identity:
         frozen_limit=call.frozen_limit,
         batch=call.batch,
     )
+
+
+def _key(tool: str, same: str, written: str, precise: str) -> str:
+    return precise if same == written else digest(f"{tool}\n{same}")
 
 
 def _exact(call: Call, kind: Nature) -> Json:
@@ -105,7 +110,7 @@ def _at(value: Json, path: list[str]) -> list[Json]:
     step, rest = path[0], path[1:]
     members: list[Json] = []
     if is_object(value):
-        members = list(value.values()) if step == "*" else [value[step]] if step in value else []
+        members = [value[key] for key in sorted(value)] if step == "*" else [value[step]] if step in value else []
     elif is_array(value):
         members = [item for place, item in enumerate(value) if step in {"*", str(place)}]
     return [found for member in members for found in _at(member, rest)]
@@ -157,7 +162,7 @@ def _target(arguments: Json, kind: Nature) -> tuple[str, bool]:
     command = command_of(arguments)
     if kind.effect == "exec" and command is not None:
         return addressee(command), True
-    for key, value in arguments.items():
+    for key, value in sorted(arguments.items()):  # whatever order the model wrote them in
         if isinstance(value, str) and (link := words.pattern(r"\w+://([^/\s]+)").match(value)):
             return f"host {link[1].lower()}", True
         if key in _HOSTED and isinstance(value, str):

@@ -1,8 +1,10 @@
 """Tells what a call is by nature: its effect, and what that means for counting it."""
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from stoic.core.canonical import canonical
 from stoic.core.loops import words
 from stoic.core.loops.call import Call, Effect
 from stoic.core.loops.commands import doing
@@ -57,27 +59,28 @@ def command_member(arguments: Json) -> tuple[str, str] | None:
         if isinstance(value, str):
             return key, value
         if is_array(value) and value:
-            parts = [str(part) for part in value]
+            parts = [part if isinstance(part, str) else canonical(part) for part in value]
             return key, parts[-1] if parts[0] in {"bash", "sh", "zsh"} else " ".join(parts)
     return None
 
 
-def _action(call: Call, name: list[str]) -> list[str]:
+def _action(call: Call, name: tuple[str, ...]) -> tuple[str, ...]:
     """Return the words of an argument that names what a tool of many uses shall do."""
     if not is_object(call.arguments):
-        return []
+        return ()
     for key in _ACTION_KEYS[:3] if _effect(name) == "exec" else _ACTION_KEYS:
         value = call.arguments.get(key)
         if isinstance(value, str) and len(value) <= _ACTION_CHARACTERS and " " not in value:
             found = words.words(value)
-            if found == ["log"]:
-                return ["logs"]
+            if found == ("log",):
+                return ("logs",)
             if _effect(found):
                 return found
-    return []
+    return ()
 
 
-def _effect(said: list[str]) -> Effect | None:
+@lru_cache(maxsize=256)
+def _effect(said: tuple[str, ...]) -> Effect | None:
     if not said:
         return None
     verb = _verb(said)
@@ -95,23 +98,24 @@ def _effect(said: list[str]) -> Effect | None:
     return _looking(verb, said)
 
 
-def _opens(said: list[str]) -> bool:
+def _opens(said: tuple[str, ...]) -> bool:
     """Tell whether `open` means to create: `open_ticket`, unlike `open_file`."""
     return said[0] == "open" and bool(words.OPENED.intersection(said))
 
 
-def _makes(verb: str, said: list[str]) -> bool:
+def _makes(verb: str, said: tuple[str, ...]) -> bool:
     return verb in words.CREATE or verb in words.SEND or _opens(said)
 
 
-def _looking(verb: str, said: list[str]) -> Literal["read", "exec"] | None:
+def _looking(verb: str, said: tuple[str, ...]) -> Literal["read", "exec"] | None:
     if verb in words.EXEC:
         return "exec"
     changes = words.WRITE.intersection(said) - words.CREATE
     return "read" if verb in words.READ and not changes else None
 
 
-def _verb(said: list[str]) -> str:
+@lru_cache(maxsize=256)
+def _verb(said: tuple[str, ...]) -> str:
     """Return the word that says what is done: the first if it is a verb, else the last, else any; nouns only at last."""
     order = [said[0], said[-1], *said[1:-1]] if said else []
     found = [word for word in order if word in words.VERBS]
@@ -119,13 +123,13 @@ def _verb(said: list[str]) -> str:
     return next(iter(plain or found), "")
 
 
-def _reads_clock(name: list[str]) -> bool:
+def _reads_clock(name: tuple[str, ...]) -> bool:
     """Tell whether a name asks for the time and nothing else, such as `get_current_time` or `now`."""
     rest = set(name) - words.TIME - {"get", "read", "current", "system", "local", "utc", "what", "is", "the", "tell"}
     return bool(words.TIME.intersection(name)) and not rest
 
 
-def _asks_for_output(arguments: Json, name: list[str]) -> bool:
+def _asks_for_output(arguments: Json, name: tuple[str, ...]) -> bool:
     """Tell whether an empty input to a running process only asks for more output."""
     if not is_object(arguments) or not {"stdin", "input", "keys"}.intersection(name):
         return False

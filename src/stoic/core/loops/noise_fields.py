@@ -1,6 +1,6 @@
 """Tells which fields of a result hold noise, by their names."""
 
-from stoic.core.loops.noise_texts import HTTP_DATE
+from stoic.core.loops.noise_expressions import HTTP_DATE
 from stoic.core.loops.noises import CREATED, DURATIONS, NONCES, PIDS, REQUESTS, TIMES
 from stoic.core.loops.observation import Nature
 from stoic.core.loops.words import named, pattern, words
@@ -63,10 +63,10 @@ def field_noise(key: str, value: Json, kind: Nature) -> int:
 
 def is_timing(key: str) -> bool:
     """Tell whether an object of this name holds nothing but durations."""
-    return words(key)[-1:] in (["timing"], ["timings"])
+    return words(key)[-1:] in (("timing",), ("timings",))
 
 
-def _spent(parts: list[str], name: str) -> bool:
+def _spent(parts: tuple[str, ...], name: str) -> bool:
     if name in _DURATION_NAMES or _DURATION_WORDS.intersection(parts):
         return not _AHEAD.intersection(parts)
     if parts[-1:] and parts[-1] in _UNITS:
@@ -74,11 +74,11 @@ def _spent(parts: list[str], name: str) -> bool:
     return len(parts) > 1 and parts[-1] == "time" and name in _SPENT
 
 
-def _dates(parts: list[str], name: str, value: Json, kind: Nature) -> bool:
+def _dates(parts: tuple[str, ...], name: str, value: Json, kind: Nature) -> bool:
     if name in _TIME_NAMES or (name in _RUN_TIME_NAMES and kind.effect == "exec"):
         return True
     if name in _DATED_NAMES and (kind.effect != "read" or kind.clock):
         return True
     if name == "date" and isinstance(value, str) and pattern(HTTP_DATE).fullmatch(value):
         return True
-    return kind.creates and parts[-1:] == ["at"]
+    return kind.creates and parts[-1:] == ("at",)

@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from stoic.core.loops.call import Effect
-from stoic.records import Record
+from stoic.core.loops.call import Effect, Record
 
 Doing = Literal["read", "write", "wait", "run"]
 """What a shell command does: only looks, surely changes something, only waits, or cannot be told."""
@@ -57,7 +56,7 @@ class Outcome(Record, frozen=True):
     pair: str
     """Hash of the call's identity with the masked outcome: what is news or not."""
     raw: str
-    """Hash of the outcome as it came."""
+    """Hash of the outcome as it came; empty when it held no noise, since then nothing asks for it."""
     noise: int
     """Which kinds of noise were found, as bits of `noises.NOISES`."""
     failed: bool

@@ -30,7 +30,7 @@ def outcome(result: Json, identity: Identity, *, failed: bool) -> Outcome:
     return Outcome(
         masked=masked,
         pair=digest(f"{identity.key}{masked}"),
-        raw=digest(repr(result), 4),
+        raw=digest(result if isinstance(result, str) else repr(result), 4) if seen.noise else "",
         noise=seen.noise,
         failed=failed,
         denial=denial(text) if failed else "",

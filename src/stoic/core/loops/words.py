@@ -1,7 +1,10 @@
 """Reads names: splits identifiers into words, and knows which words say what."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
+
+_REMEMBERED_CHARACTERS = 64
+"""Names up to this length are split once; tools and their fields have few, and longer ones would fill the memory."""
 
 
 @cache
@@ -10,14 +13,19 @@ def pattern(expression: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(expression, flags)
 
 
-def words(name: str) -> list[str]:
+def words(name: str) -> tuple[str, ...]:
     """Split an identifier into lower-case words: `mcp__ci__getJobStatus` gives `get`, `job`, `status`.
 
     Only the last part of a qualified name (`server__tool`, `server.tool`, `server/tool`, `server:tool`) counts.
     """
+    return _split(name) if len(name) <= _REMEMBERED_CHARACTERS else _split.__wrapped__(name)
+
+
+@lru_cache(maxsize=1024)
+def _split(name: str) -> tuple[str, ...]:
     last = pattern(r"__|[./:]").split(name.strip("_./: "))[-1]
     spaced = pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])").sub(" ", last)
-    return [word.lower() for word in pattern(r"[^\W_]+").findall(spaced)]
+    return tuple(word.lower() for word in pattern(r"[^\W_]+").findall(spaced))
 
 
 def named(text: str) -> frozenset[str]:
