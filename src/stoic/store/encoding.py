@@ -1,6 +1,5 @@
 """Records to columns and back; JSON is encoded before a step is queued and decoded many rows at a time."""
 
-
 import msgspec
 
 from stoic.errors import StoreError
