@@ -17,6 +17,10 @@ def test_folded_lines_fit_and_hold_every_character_in_order(text, indent, column
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
 
 
+def test_a_line_without_room_for_its_indent_is_folded_all_the_same():
+    assert folded("       aaaa漢漢漢", 16) == ["       aaaa漢漢", "漢"]
+
+
 def test_words_stay_whole_and_following_lines_are_indented_like_the_first():
     assert folded("    one two three four", 14) == ["    one two", "    three four"]
 

@@ -85,6 +85,14 @@ def test_a_visible_row_before_any_turn_is_part_of_the_increment():
     assert [each.seq for each in history.increment] == [1]
 
 
+def test_a_second_message_of_one_turn_opens_no_other():
+    history = History("t")
+    history.fold(row(1, "message", {"text": "go"}, meta={"entry": "e1"}))
+    history.fold(row(2, "message", {"text": "and more"}, meta={"entry": "e2"}))
+    assert history.turn is not None
+    assert (history.turn.number, history.turn.entry) == (1, "e1")
+
+
 def test_thinking_is_no_text_of_the_turn():
     history = History("t")
     history.fold(row(1, "message", {"text": "go"}))

@@ -53,6 +53,22 @@ def test_a_cancel_while_a_status_function_is_asked_ends_the_turn():
     assert outcome.outcome == "cancelled"
 
 
+def test_a_cancel_while_the_status_of_a_lost_write_is_asked_ends_the_turn_and_leaves_it_unknown():
+    world = World(plan(tool("pay", has_status=True)), scripted(called(("pay", "{}")), said("ok")))
+    world.message()
+    life = Life(world)
+    while not isinstance(life.command, Next):
+        life.step()
+    resumed = Life(world)
+    while not isinstance(resumed.command, AskStatus):
+        resumed.step()
+    resumed.cancelling = world.put("cancel").id
+    outcome = resumed.finish()
+    assert isinstance(outcome, Outcome)
+    assert outcome.outcome == "cancelled"
+    assert world.operations["t.1.1.0"].state == "unknown"
+
+
 @pytest.mark.parametrize("answer", ["No!", "", "yes", "always"])
 def test_only_the_two_known_words_allow_a_write(answer: str):
     world = World(plan(tool("send", "send"), permissions=ASK_FOR_EFFECTS), scripted(called(("send", "{}")), said("ok")))

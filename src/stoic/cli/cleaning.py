@@ -47,24 +47,26 @@ def shortened(text: str, limit_cells: int) -> str:
 
 
 def folded(text: str, columns: int | None) -> list[str]:
-    """Return a line as the lines of a terminal so wide, the following ones indented like the first.
+    """Return a line as the lines of a terminal so wide, the following ones indented like the first where there is room.
 
     Args:
         text: one line
         columns: cells of a line; None: it is not folded
     """
     indent = len(text) - len(text.lstrip(" "))
-    if columns is None or cell_len(text) <= columns or columns < indent + _NARROWEST_CELLS:
+    if columns is None or cell_len(text) <= columns or columns < _NARROWEST_CELLS:
         return [text]
+    hanging = " " * indent if columns >= indent + _NARROWEST_CELLS else ""
     lines, line, width = list[str](), "", 0
     for character in text:
         cells = cell_len(character)
         if width + cells > columns:
-            head, _, tail = line[indent:].rpartition(" ")
+            start = len(line) - len(line.lstrip(" "))
+            head, _, tail = line[start:].rpartition(" ")
             # A word that alone fills half a line is cut where it stands.
-            kept, rest = (head, tail) if head and cell_len(tail) < columns // 2 else (line[indent:], "")
-            lines.append(" " * indent + kept)
-            line = " " * indent + rest
+            kept, rest = (head, tail) if head and cell_len(tail) < columns // 2 else (line[start:], "")
+            lines.append(line[:start] + kept)
+            line = hanging + rest
             width = cell_len(line)
         line += character
         width += cells
