@@ -11,7 +11,6 @@ from typing import Self
 from msgspec.structs import replace
 
 from stoic.core.commands import Ending, Route
-from stoic.core.failures import Axis
 from stoic.core.health import HealthPolicy, Signs, retry_now
 from stoic.core.history import History
 from stoic.core.plan import Candidate, Plan
@@ -119,16 +118,6 @@ class Engine:
         if model not in self._connections:
             self._connections[model] = self._connect(model)
         return self._connections[model]
-
-    async def select(self, model: str) -> None:
-        """A person selects a model: a route of it that waits for a credential or configuration gets one trial.
-
-        A route that is closed for a time stays closed: choosing it does not end an outage.
-        """
-        key = self.connection(model).key
-        for health in await self.store.health():
-            if health.route == key and health.state == "open" and health.waits_for != Axis.TIME:
-                await self.store.put_health(retry_now(health))
 
     def lock(self, thread: str) -> asyncio.Lock:
         """Return the lock by which this process's own callers queue for a thread."""
