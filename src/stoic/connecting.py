@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from stoic.errors import ConfigurationError
@@ -24,7 +25,9 @@ from stoic.wire.messages import MessagesRenderer
 from stoic.wire.messages_decoding import MessagesDecoder
 from stoic.wire.responses import ResponsesRenderer
 from stoic.wire.responses_decoding import ResponsesDecoder
-from stoic.wire.transport import HttpProvider, HttpSettings
+
+if TYPE_CHECKING:
+    from stoic.wire.transport import HttpProvider, HttpSettings
 
 DECODERS = {
     messages.API: MessagesDecoder,
@@ -117,8 +120,10 @@ class Connector:
             f"model {model!r}: there is no provider {provider!r}; {hint} (`stoic config` lists the providers)"
         )
 
-    def _client(self, url: str) -> HttpProvider:
+    def _client(self, url: str) -> "HttpProvider":
         """Return the HTTP client for a URL; the proxy and the certificates are looked at when they are needed only."""
+        from stoic.wire.transport import HttpProvider, HttpSettings  # noqa: PLC0415 -- HTTP and TLS, for senders only
+
         secure, host = urlsplit(url).scheme == "https", urlsplit(url).hostname or ""
         settings = self._settings
         proxy = settings.https_proxy_url if secure else settings.http_proxy_url
@@ -181,13 +186,12 @@ def _ca_file(path: str | None) -> str | None:
 
 
 def _chat_renderer(entry: ProviderEntry, model: str) -> Renderer:
-    if entry.asks_for_usage and not entry.short_call_ids and not entry.replays_thinking:
+    if entry.asks_for_usage and not entry.replays_thinking:
         return chat
     return DialectRenderer(
         provider=entry.name,
         model=model,
         asks_for_usage=entry.asks_for_usage,
-        short_call_ids=entry.short_call_ids,
         replays_thinking=entry.replays_thinking,
     )
 

@@ -4,8 +4,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from stoic.core.replay import gate, messages
+from stoic.core.replay import call_id, gate, messages
 from stoic.errors import UnsendableError
 from stoic.records import CallPart, ImagePart, Row, TextPart, ThinkingPart, ToolMessage, UserMessage
 
@@ -72,3 +74,10 @@ def test_images_of_inputs_and_results_are_shown_and_a_placeholder_has_none():
 def test_input_with_neither_text_nor_images_is_not_sent():
     with pytest.raises(UnsendableError, match="message 0 is empty"):
         gate([UserMessage(text="")])
+
+
+@given(st.sets(st.tuples(st.integers(1, 10_000_000), st.integers(1, 3_000), st.integers(0, 200_000)), min_size=2))
+def test_call_ids_are_nine_letters_and_digits_and_differ_within_a_thread(calls):
+    ids = {call_id(*call) for call in calls}
+    assert len(ids) == len(calls)
+    assert all(len(each) == 9 and each.isascii() and each.isalnum() for each in ids)

@@ -13,6 +13,7 @@ from stoic.records import AssistantMessage, CallPart, CallView, TextPart, ToolMe
 from stoic.testing import FakeClock, ScriptedProvider
 from stoic.wire import chat
 from stoic.wire.chat_decoding import ChatDecoder
+from stoic.wire.rendering import join
 from stoic.wire.transport import HttpProvider
 
 ASK = [{"role": "user", "content": "hi"}]
@@ -114,7 +115,7 @@ def test_our_request_means_what_the_official_clients_means():
     ]
     tool = ToolSchema(name="pay", description="Pay.", parameters=SCHEMA)
     opened = chat.head("m", "Be brief.", [tool], {"temperature": 0.5, "max_tokens": 100})
-    body = chat.render(opened, [chat.fragment(message) for message in conversation])
+    body = join(opened, [chat.fragment(message) for message in conversation], chat.TAIL)
     with ScriptedProvider({"default": ["text:done"]}) as provider:
         report = asyncio.run(_send(provider, body))
         with client(provider) as openai_client:
@@ -135,7 +136,7 @@ def test_what_we_read_is_what_the_official_client_reads():
     script = {"default": ["thinking:hm", "text:Paying.", 'tool:pay({"amount": 1})', "tool:pay()"]}
     with ScriptedProvider(script) as provider:
         opened = chat.head("m", "", [], {})
-        report = asyncio.run(_send(provider, chat.render(opened, [chat.fragment(UserMessage(text="hi"))])))
+        report = asyncio.run(_send(provider, join(opened, [chat.fragment(UserMessage(text="hi"))], chat.TAIL)))
         with (
             client(provider) as openai_client,
             openai_client.chat.completions.stream(

@@ -10,6 +10,7 @@ from stoic.records import UserMessage
 from stoic.testing import FakeClock
 from stoic.wire import chat
 from stoic.wire.chat_decoding import ChatDecoder
+from stoic.wire.rendering import join
 from stoic.wire.transport import HttpProvider, HttpSettings
 
 CLOCK = FakeClock()
@@ -20,7 +21,7 @@ def make_request() -> Callable[..., Request]:
     """Return a function that builds a request for a base URL."""
 
     def build(base_url: str, text: str = "hi", *, provider: str = "scripted", deadline_seconds: float = 30) -> Request:
-        body = chat.render(chat.head("test-model", "", [], {}), [chat.fragment(UserMessage(text=text))])
+        body = join(chat.head("test-model", "", [], {}), [chat.fragment(UserMessage(text=text))], chat.TAIL)
         return Request(
             url=chat.endpoint(base_url),
             headers=chat.auth_headers("sk-secret"),

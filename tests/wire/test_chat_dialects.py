@@ -32,14 +32,6 @@ def test_usage_is_not_asked_for_where_that_is_refused():
     assert dialect == plain
 
 
-def test_call_ids_are_short_and_still_pair():
-    messages = sent(conversation(OWN), short_call_ids=True)["messages"]
-    called = [call["id"] for message in messages for call in message.get("tool_calls", [])]
-    answered = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
-    assert called == answered
-    assert [len(each) for each in called] == [9, 9]
-
-
 @pytest.mark.parametrize(("thinking", "replayed"), [(OWN, "let me see"), (FOREIGN, " ")])
 def test_reply_with_calls_carries_its_makers_thinking_and_never_another_ones(thinking, replayed):
     messages = sent(conversation(thinking), replays_thinking=True)["messages"]
@@ -49,6 +41,6 @@ def test_reply_with_calls_carries_its_makers_thinking_and_never_another_ones(thi
 
 def test_longer_request_begins_with_the_bytes_of_the_shorter_one():
     view = conversation(OWN)
-    whole = renderer(asks_for_usage=False, short_call_ids=True, replays_thinking=True)
+    whole = renderer(asks_for_usage=False, replays_thinking=True)
     shorter, longer = body_of(whole, "m", view[:4]), body_of(whole, "m", view)
     assert longer.startswith(shorter[: -len(whole.TAIL)])

@@ -153,8 +153,14 @@ REFUSALS = [
 @pytest.mark.parametrize(("answer", "kind"), REFUSALS)
 def test_proxy_that_opens_no_tunnel_is_reported(answer, kind, make_provider, make_request):
     request = make_request("https://provider.invalid/v1")
-    report, _ = asyncio.run(through_proxy(lambda url: make_provider(proxy_url=url), request, answer))
+    with_word = "http://me:word@"
+    report, _ = asyncio.run(
+        through_proxy(lambda url: make_provider(proxy_url=url.replace("http://", with_word)), request, answer)
+    )
     assert report.status is None
+    assert report.exception is not None
+    assert report.exception.fields["server"] == "https://provider.invalid"
+    assert report.exception.fields["proxy"].startswith("http://127.0.0.1:")
     assert report.exception is not None
     assert report.exception.type == kind
     assert report.exception.fields["phase"] == "connect"
@@ -217,7 +223,11 @@ def test_handshake_that_is_never_answered_ends_with_the_connect_timeout(make_pro
     assert report.exception is not None
     assert report.exception.type == "TimeoutError"
     assert report.exception.message == f"no connection to 127.0.0.1:{port} within 0.1 s"
-    assert report.exception.fields == {"phase": "connect", "reused_connection": False}
+    assert report.exception.fields == {
+        "phase": "connect",
+        "reused_connection": False,
+        "server": f"https://127.0.0.1:{port}",
+    }
 
 
 def test_cancelling_during_the_handshake_closes_the_connection(make_provider, make_request):

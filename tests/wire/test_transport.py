@@ -225,7 +225,11 @@ def test_death_of_a_reused_connection_is_told_and_nothing_is_sent_again(make_pro
     script = [["text:a"], {"words": ["text:b"], "cut_at_byte": 0}, ["text:c"]]
     reports, scripted = asyncio.run(ask(script, make_provider, make_request, 2))
     assert reports[1].exception is not None
-    assert reports[1].exception.fields == {"phase": "head", "reused_connection": True}
+    assert reports[1].exception.fields == {
+        "phase": "head",
+        "reused_connection": True,
+        "server": scripted.base_url.removesuffix("/v1"),
+    }
     assert not reports[1].exception.after_first_byte
     assert len(scripted.requests) == 2
 

@@ -18,11 +18,11 @@ class Guard:
         self._detector = LoopDetector()
         self._text = Verdict()
         self._identities: dict[str, Identity] = {}
-        for part in turn.story if turn else []:
-            if isinstance(part, str):
-                self.said(part)
-            else:
-                self._recount(*part)
+        for each in turn.rounds if turn else []:
+            for text in each.texts:
+                self.said(text)
+            for row in each.results:
+                self._recount(each.calls, row)
 
     @property
     def stop(self) -> str | None:
@@ -55,8 +55,12 @@ class Guard:
         if text.strip():
             self._text = self._detector.said(text)
 
-    def _recount(self, call: CallState, row: Row) -> None:
+    def _recount(self, calls: list[CallState], row: Row) -> None:
         counted = row.meta.get("loop")
+        index: int = row.content["call"]
+        if index >= len(calls):
+            return
+        call = calls[index]
         if counted == "blocked":
             self.before(call)
         elif counted == "counted":

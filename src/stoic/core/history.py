@@ -26,6 +26,50 @@ class CallState:
         self.settled = False
 
 
+class RoundState:
+    """One accepted reply and the results that have come for it; its calls are read when somebody needs them."""
+
+    def __init__(self, reply: Row) -> None:
+        self.reply = reply
+        self.results: list[Row] = []
+        self._calls: list[CallState] | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """What the assistant said, part by part."""
+        return [part["text"] for part in self.reply.content["parts"] if part["type"] == "text"]
+
+    @property
+    def calls(self) -> list[CallState]:
+        """The calls in their order."""
+        if self._calls is None:
+            self._calls = _calls_of(self.reply)
+            for row in self.results:
+                self._settle(self._calls, row)
+        return self._calls
+
+    def take(self, row: Row) -> None:
+        """Take in the result of one of the calls."""
+        self.results.append(row)
+        if self._calls is not None:
+            self._settle(self._calls, row)
+
+    @staticmethod
+    def _settle(calls: list[CallState], row: Row) -> None:
+        index: int = row.content["call"]
+        if index < len(calls):
+            calls[index].settled = True
+
+
+def _calls_of(reply: Row) -> list[CallState]:
+    called = [part for part in reply.content["parts"] if part["type"] == "call"]
+    prefix = f"{reply.thread}.{reply.turn}.{reply.round}"
+    return [
+        CallState(index, CallPart(name=part["name"], arguments=part["arguments"]), f"{prefix}.{index}", reply.round)
+        for index, part in enumerate(called)
+    ]
+
+
 class TurnState:
     """The newest turn: open while `outcome` is None."""
 
@@ -42,12 +86,10 @@ class TurnState:
         """Those of them that counted against the retry budget."""
         self.retry_at_ms: int | None = None
         self.nudges: set[str] = set()
-        self.calls: list[CallState] = []
+        self.rounds: list[RoundState] = []
+        """The replies so far with their results; empty once the turn has its outcome."""
         self.asked: set[str] = set()
         self.answers: dict[str, str] = {}
-        self.texts: list[str] = []
-        self.story: list[str | tuple[CallState, Row]] = []
-        """What the loop detector counts, in order: texts of the assistant, and results with their calls."""
         self.usage = Usage()
         self.cost_usd: float | None = 0.0
         """None once anything was used whose price is not known."""
@@ -56,7 +98,23 @@ class TurnState:
         self.compaction: Literal["no", "wanted", "done"] = "no"
         self.stand_in: tuple[str, str] | None = None
         """Provider and model that this turn has fallen back to."""
+        self.changes: set[str] = set()
+        """Kinds of the changed re-sends that this turn has had, each once (`core.repairs`)."""
+        self.max_tokens: int | None = None
+        """The longest reply that the turn's present route said it has room for."""
+        self.plain: tuple[str, str] | None = None
+        """Provider and model for which this turn took to the plainest rendering."""
         self.outcome: Outcome | None = None
+
+    @property
+    def calls(self) -> list[CallState]:
+        """The open round's calls."""
+        return self.rounds[-1].calls if self.rounds else []
+
+    @property
+    def texts(self) -> list[str]:
+        """What the assistant said in this turn."""
+        return [text for each in self.rounds for text in each.texts]
 
     def pending(self) -> list[CallState]:
         """Return the open round's calls without a result, in the order of the calls."""
@@ -66,6 +124,12 @@ class TurnState:
 def changed_row(row: Row, change: ViewChange) -> Row:
     """Return the row with the view that the change gives it."""
     return structs.replace(row, view=change.view, quarantine=change.quarantine)
+
+
+def _changed_rows(rows: list[Row], by_seq: dict[int, ViewChange]) -> list[Row]:
+    """Return the rows as the changes leave them; those that leave the view are gone."""
+    changed = [changed_row(row, by_seq[row.seq]) if row.seq in by_seq else row for row in rows]
+    return [row for row in changed if row.quarantine != "excluded"]
 
 
 def add_usage(left: Usage, right: Usage) -> Usage:
@@ -94,6 +158,8 @@ class History:
         """Visible rows not yet accepted, as they came."""
         self.grants: dict[str, str] = {}
         """Tools a person allowed for a session: tool -> session."""
+        self._plain: set[tuple[str, str]] = set()
+        """Providers and models that answered in this generation once the view was rendered in its plainest form."""
         self._refused: set[str] = set()
         """Fingerprints of this generation whose refusal no later reply has cleared; one that comes back resumes it."""
         self.binding: str | None = None
@@ -156,11 +222,14 @@ class History:
     def fold_views(self, changes: list[ViewChange]) -> None:
         """Take in what changed of the unaccepted rows' views."""
         by_seq = {change.seq: change for change in changes}
-        self.increment = [
-            changed_row(row, by_seq[row.seq]) if row.seq in by_seq else row
-            for row in self.increment
-            if row.seq not in by_seq or by_seq[row.seq].quarantine != "excluded"
-        ]
+        self.increment = _changed_rows(self.increment, by_seq)
+        if self.turn is not None:
+            self.turn.shown = _changed_rows(self.turn.shown, by_seq)
+
+    def is_plain(self, provider: str, model: str) -> bool:
+        """Tell whether a route's requests are rendered in their plainest form, since it did not take the usual one."""
+        route = (provider, model)
+        return route in self._plain or (self.turn is not None and self.turn.plain == route)
 
     def unknown_twin(self, operation: Operation) -> Operation | None:
         """Return an earlier operation with the same tool and arguments whose effect is still unknown."""
@@ -195,27 +264,17 @@ class History:
         self.increment.clear()
         turn.failed_attempts = turn.transport_failures = 0
         turn.retry_at_ms = None
-        turn.calls = []
-        for part in row.content["parts"]:
-            kind = part["type"]
-            if kind == "call":
-                index = len(turn.calls)
-                call = CallPart(name=part["name"], arguments=part["arguments"])
-                operation = f"{row.thread}.{row.turn}.{row.round}.{index}"
-                turn.calls.append(CallState(index, call, operation, row.round))
-            elif kind == "text":
-                turn.texts.append(part["text"])
-                turn.story.append(part["text"])
+        if turn.plain is not None and turn.plain == (row.meta.get("provider"), row.meta.get("model")):
+            self._plain.add(turn.plain)
+        turn.rounds.append(RoundState(row))
         self._add_usage(turn, row.meta)
-        turn.round = row.round + 1 if turn.calls else row.round
+        has_calls = any(part["type"] == "call" for part in row.content["parts"])
+        turn.round = row.round + 1 if has_calls else row.round
 
     def _fold_result(self, row: Row) -> None:
-        turn = self._open()
-        index: int = row.content["call"]
-        if index < len(turn.calls):
-            call = turn.calls[index]
-            call.settled = True
-            turn.story.append((call, row))
+        rounds = self._open().rounds
+        if rounds:
+            rounds[-1].take(row)
 
     def _fold_nudge(self, row: Row) -> None:
         self._open().nudges.add(row.content["reason"])
@@ -228,10 +287,21 @@ class History:
         self._add_usage(turn, content)
         if content["recovers_with"] == "compaction" and turn.compaction == "no":
             turn.compaction = "wanted"
+        self._fold_change(turn, content)
+
+    def _fold_change(self, turn: TurnState, attempt: dict[str, Json]) -> None:
+        """Take in what the next attempt does differently."""
+        change: dict[str, Json] = attempt.get("change", {})
+        if change:
+            turn.changes.add(change["kind"])
+            turn.max_tokens = change.get("max_tokens", turn.max_tokens)
+        if change.get("kind") == "plain":
+            turn.plain = (attempt["provider"], attempt["model"])
 
     def _fold_fallback(self, row: Row) -> None:
         turn, to = self._open(), row.content["to"]
         turn.stand_in = (to["provider"], to["model"])
+        turn.max_tokens = None
         turn.transport_failures = 0
         turn.retry_at_ms = None
 
@@ -248,8 +318,10 @@ class History:
         turn = self._open()
         self.generation, self.segment_number, self.past = row.generation, 1, 0
         self._refused.clear()
+        self._plain.clear()
         self.increment.clear()
         turn.shown = []
+        turn.max_tokens = None
         turn.compaction = "done"
         turn.transport_failures = 0
         turn.retry_at_ms = None
@@ -268,5 +340,4 @@ class History:
         turn.outcome = msgspec.convert(row.content, Outcome)
         if turn.outcome.refused:
             self._refused.add(self.fingerprint or "")
-        turn.calls = []
-        turn.story = []
+        turn.rounds = []

@@ -1,7 +1,6 @@
 """Rows to what a model sees: the view, in the order an API wants it, checked by the gate (SPEC §4, §5)."""
 
-import hashlib
-from binascii import b2a_base64
+import string
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -25,19 +24,27 @@ from stoic.records import (
     UserMessage,
 )
 
-_ID_LENGTH = 9  # some providers take exactly nine letters and digits
-_LETTERS_AND_DIGITS = bytes.maketrans(b"+/", b"AB")
+_DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_TURN_DIGITS, _ROUND_DIGITS, _INDEX_DIGITS = 4, 2, 3
 
 
 @lru_cache(maxsize=4096)
-def call_id(operation: str) -> str:
-    """Return the id by which requests name an operation's call: nine letters and digits, which every API takes.
+def _number(number: int, digits: int) -> str:
+    """Return the last digits of a number to base 62."""
+    found = ""
+    for _ in range(digits):
+        number, digit = divmod(number, len(_DIGITS))
+        found = _DIGITS[digit] + found
+    return found
+
+
+def call_id(turn: int, round: int, index: int) -> str:  # noqa: A002 - SPEC §4's name
+    """Return the id by which requests name a call: nine letters and digits, which every API takes.
 
     Mistral wants exactly nine (https://docs.mistral.ai, tool call ids); the ids of providers are never replayed, so
-    that a conversation can go to another provider.
+    that a conversation can go to another provider. Ids are told apart within one thread, up to 14 million turns.
     """
-    digest = hashlib.blake2b(operation.encode(), digest_size=7).digest()
-    return b2a_base64(digest).translate(_LETTERS_AND_DIGITS)[:_ID_LENGTH].decode()
+    return _number(turn, _TURN_DIGITS) + _number(round, _ROUND_DIGITS) + _number(index, _INDEX_DIGITS)
 
 
 class _OpenCalls:
@@ -101,7 +108,7 @@ def _images(view: Json) -> Sequence[ImagePart]:
 
 
 def _reply(row: Row) -> AssistantMessage:
-    prefix = f"{row.thread}.{turn_of(row)}.{row.round}."
+    turn, round_ = turn_of(row), row.round
     provider, model = row.meta.get("provider"), row.meta.get("model")
     pieces: list[Piece] = []
     calls: list[CallView] = []
@@ -110,7 +117,7 @@ def _reply(row: Row) -> AssistantMessage:
         if kind == "call":
             # Read by hand: a thread has thousands of them.
             call = CallView(
-                id=call_id(f"{prefix}{len(calls)}"),
+                id=call_id(turn, round_, len(calls)),
                 name=part["name"],
                 arguments=part["arguments"],
                 signature=part.get("signature"),
@@ -120,7 +127,7 @@ def _reply(row: Row) -> AssistantMessage:
         elif kind == "thinking":
             pieces.append(replace(msgspec.convert(part, ThinkingPart), provider=provider, model=model))
         else:
-            pieces.append(msgspec.convert(part, TextPart))
+            pieces.append(TextPart(text=part["text"], signature=part.get("signature"), phase=part.get("phase")))
     return AssistantMessage(
         text="".join(piece.text for piece in pieces if isinstance(piece, TextPart)),
         calls=calls,

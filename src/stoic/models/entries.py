@@ -36,7 +36,5 @@ class ProviderEntry(Record, frozen=True):
     """Environment variables that may hold the API's version (Azure)."""
     asks_for_usage: bool = True
     """Whether `stream_options` may be sent; some refuse it and tell the usage anyway."""
-    short_call_ids: bool = False
-    """Whether call ids must be nine letters and digits."""
     replays_thinking: bool = False
     """Whether replies with calls are refused later unless their thinking comes back as `reasoning_content`."""

@@ -86,7 +86,6 @@ _SERVICES = (
         url_variables=("MISTRAL_BASE_URL",),
         version_path="/v1",
         asks_for_usage=False,  # https://github.com/openai/openai-agents-python/issues/442
-        short_call_ids=True,
         default_model="mistral-large-latest",
     ),
     ProviderEntry(

@@ -28,8 +28,7 @@ class Transcript:
             self._newest.clear()
         if kind_of(row) == "reply":
             for fragment in self._renderer.fragments(messages(self._newest)):
-                self._accepted += fragment
-                self._accepted += b","
+                self._accepted += fragment + b","
             self._newest = [row]
         else:
             self._newest.append(row)

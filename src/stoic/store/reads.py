@@ -14,6 +14,7 @@ from stoic.store.encoding import (
     operation_from,
     rows_from,
     thread_from,
+    thread_json,
 )
 
 # The column names are constants of this package, never anybody's input.
@@ -46,10 +47,11 @@ def threads(connection: Connection, *, limit: int, prefix: str) -> list[ThreadRe
 
 def load(connection: Connection, thread_id: str, after_seq: int) -> Loaded:
     """Read a thread as of one moment. Raises StoreError if there is none of that id."""
+    bindings = (thread_json(thread_id), thread_id, after_seq)
     connection.execute("BEGIN")
     try:
         record = thread(connection, thread_id)
-        found_rows = connection.execute(_ROWS, (thread_id, after_seq)).fetchall()
+        found_rows = connection.execute(_ROWS, bindings).fetchall()
         open_operations = [operation_from(found) for found in connection.execute(_OPEN, (thread_id,))]
         entries = inbox(connection, thread_id)
     finally:

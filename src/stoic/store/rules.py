@@ -191,6 +191,10 @@ def _objection(facts: RowFacts | None, change: ViewChange, generation: int, ende
         return "the row is accepted"
     if facts.generation < generation:
         return f"the row is of generation {facts.generation}, the thread is in {generation}"
+    if change.quarantine is None:
+        # A repair, such as a note in an image's place: what the row says stays readable.
+        unfit = change.view is None or facts.quarantine is not None
+        return "it is not quarantined only to be shown again, and a repair says what is shown" if unfit else None
     if facts.kind in HUMAN_KINDS and facts.turn > max(ended_turns, default=0):
         return "it holds a human's words, which leave the view only with the outcome of their turn or of a later one"
     if facts.quarantine == "excluded" and change.quarantine != "excluded":

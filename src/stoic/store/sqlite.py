@@ -105,6 +105,11 @@ class SqliteStore:
         """Give the lease back if it is still this holder's; otherwise do nothing."""
         await self._write(lambda connection: writes.release(connection, lease))
 
+    async def holder(self, thread: str, now_ms: int) -> Owner | None:
+        """Return the living owner who holds the thread's lease; None: nobody does. Raises StoreError."""
+        rule = self._take_over
+        return await self._read(lambda connection: writes.holder(connection, thread, now_ms, rule=rule))
+
     async def load(self, thread: str, *, after_seq: int = 0) -> Loaded:
         """Read a consistent snapshot. Raises StoreError if there is no such thread."""
         return await self._read(lambda connection: reads.load(connection, thread, after_seq))

@@ -114,6 +114,13 @@ def acquire(
     return Lease(thread=thread, owner=owner, epoch=state.epoch + 1, last_seq=state.last_seq)
 
 
+def holder(connection: Connection, thread: str, now_ms: int, *, rule: TakeOver) -> Owner | None:
+    """Return the living owner who holds the lease; writes nothing. Raises StoreError."""
+    state = _state(connection, thread)
+    found = None if state.owner is None else _owner(connection, state.owner)
+    return None if found is None or is_dead(found, now_ms, rule.is_alive, rule.timeout_ms) else found
+
+
 def put_health(connection: Connection, health: Health) -> None:
     """Insert or replace a route's health."""
     record = to_json(health, f"the health of {health.route}")
@@ -159,13 +166,10 @@ def create_thread(connection: Connection, thread: ThreadRecord) -> ThreadRecord:
 
 def delete_thread(connection: Connection, thread: str, now_ms: int, *, rule: TakeOver) -> Owner | None:
     """Delete a thread, its rows, journal and inbox by the schema's trigger; return the living owner who prevents it."""
-    state = _state(connection, thread)
-    if state.owner is not None:
-        holder = _owner(connection, state.owner)
-        if not is_dead(holder, now_ms, rule.is_alive, rule.timeout_ms):
-            return holder
-    connection.execute(_DELETE_THREAD, (thread,))
-    return None
+    found = holder(connection, thread, now_ms, rule=rule)
+    if found is None:
+        connection.execute(_DELETE_THREAD, (thread,))
+    return found
 
 
 def register(connection: Connection, owner: Owner) -> None:

@@ -24,6 +24,11 @@ class Address(NamedTuple):
     headers: list[tuple[bytes, bytes]]
     """All but `content-length`. Holds the credential."""
 
+    @property
+    def server(self) -> str:
+        """Scheme, host and port, as an error names them: nothing in it is a credential."""
+        return f"http{'s' if self.origin.secure else ''}://{_authority(self.origin)}"
+
 
 def read_address(url: str, headers: tuple[tuple[str, str], ...]) -> Address:
     """Return what is the same for all requests with this URL and these headers.
@@ -48,15 +53,18 @@ def read_address(url: str, headers: tuple[tuple[str, str], ...]) -> Address:
     return Address(origin, parsed, _headers(origin, dict(headers)))
 
 
-def _headers(origin: Origin, given: dict[str, str]) -> list[tuple[bytes, bytes]]:
+def _authority(origin: Origin) -> str:
+    """Return host and port as URLs write them, the port only when it is not the scheme's own."""
     host = f"[{origin.host}]" if ":" in origin.host else origin.host
-    if origin.port != (443 if origin.secure else 80):
-        host = f"{host}:{origin.port}"
+    return host if origin.port == (443 if origin.secure else 80) else f"{host}:{origin.port}"
+
+
+def _headers(origin: Origin, given: dict[str, str]) -> list[tuple[bytes, bytes]]:
     wanted = _DEFAULTS | {name.lower(): value for name, value in given.items()}
     kept = [(name, value) for name, value in wanted.items() if name not in _OURS]
     for name, value in kept:
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
             # The value may be a key: it is not shown.
             raise UsageError(f"the header {name!r} has a character HTTP does not allow; look for line ends in the key")
-    fixed = [("host", host), ("accept-encoding", "identity")]
+    fixed = [("host", _authority(origin)), ("accept-encoding", "identity")]
     return [(name.encode("ascii"), value.encode("ascii")) for name, value in fixed + kept]

@@ -5,15 +5,13 @@ spaced, so a request is byte for byte the previous one without its last two byte
 https://platform.openai.com/docs/api-reference/chat/create
 """
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from stoic.records import AssistantMessage, CallView, ImagePart, Json, Message, ToolMessage, ToolSchema, UserMessage
 from stoic.wire.rendering import (
     EMPTY_TEXT,
     encode,
     groups,
-    join,
     readable_arguments,
     safe_name,
     shown,
@@ -27,7 +25,6 @@ TAIL = b"]}"
 """What closes a request after its last message."""
 
 _RESERVED = {"model", "messages", "tools", "stream", "stream_options", "n"}
-_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def endpoint(base_url: str) -> str:
@@ -74,7 +71,6 @@ def fragments(
     messages: Sequence[Message],
     *,
     newest: bool = False,  # noqa: ARG001 -- the port's; caching needs no marks here
-    call_id: Callable[[str], str] | None = None,
 ) -> list[bytes]:
     """Render messages, one fragment each, and the images of tool results.
 
@@ -84,50 +80,30 @@ def fragments(
     Args:
         messages: What the model is to see.
         newest: Without effect.
-        call_id: Maps call ids for a provider with rules of its own, such as `nine_characters`; default: unchanged.
     """
     found: list[bytes] = []
     for group in groups(messages):
-        found += [fragment(group.reply, call_id)] if group.reply else []
-        found += [fragment(result, call_id) for result in group.results]
+        if group.reply:
+            found.append(fragment(group.reply))
+        found += map(fragment, group.results)
         if any(result.images for result in group.results):
-            found.append(encode({"role": "user", "content": _images_of(group.results, call_id or str)}))
-        found += [fragment(each, call_id) for each in group.inputs]
+            found.append(encode({"role": "user", "content": _images_of(group.results)}))
+        found += map(fragment, group.inputs)
     return found
 
 
-def fragment(message: Message, call_id: Callable[[str], str] | None = None) -> bytes:
+def fragment(message: Message) -> bytes:
     """Render one message.
 
     Empty text, which servers refuse, becomes a fixed word. Arguments that are no JSON object become an object that
     quotes them under `unreadable_arguments`; no text at all becomes `{}`. A called tool's name keeps only letters, digits,
     `_` and `-`. Thinking is not part of this API.
-
-    Args:
-        message: What the model is to see.
-        call_id: As for `fragments`.
     """
-    rename = call_id or str
     if isinstance(message, AssistantMessage):
-        return encode(_assistant(message, rename))
+        return encode(_assistant(message))
     if isinstance(message, ToolMessage):
-        return encode({"role": "tool", "tool_call_id": rename(message.call_id), "content": _result_text(message)})
+        return encode({"role": "tool", "tool_call_id": message.call_id, "content": _result_text(message)})
     return encode({"role": "user", "content": _user_content(message)})
-
-
-def render(head_bytes: bytes, fragments: Iterable[bytes]) -> bytes:
-    """Put a whole request body together."""
-    return join(head_bytes, fragments, TAIL)
-
-
-def nine_characters(call_id: str) -> str:
-    """Return a call id of nine letters and digits, the only form Mistral takes; equal ids give equal results."""
-    number = int.from_bytes(hashlib.sha256(call_id.encode()).digest()[:8])
-    letters: list[str] = []
-    for _ in range(9):
-        number, letter = divmod(number, len(_LETTERS))
-        letters.append(_LETTERS[letter])
-    return "".join(letters)
 
 
 def _tool(tool: ToolSchema) -> dict[str, Json]:
@@ -154,25 +130,23 @@ def _result_text(message: ToolMessage) -> str:
     return f"{message.text}\n{note}" if message.text.strip() else note
 
 
-def _images_of(results: Sequence[ToolMessage], rename: Callable[[str], str]) -> list[Json]:
+def _images_of(results: Sequence[ToolMessage]) -> list[Json]:
     content: list[Json] = []
     for result in results:
         if result.images:
-            content.append(
-                {"type": "text", "text": f"Images of the result of {result.name} ({rename(result.call_id)}):"}
-            )
+            content.append({"type": "text", "text": f"Images of the result of {result.name} ({result.call_id}):"})
             content += map(_image, result.images)
     return content
 
 
-def _assistant(message: AssistantMessage, rename: Callable[[str], str]) -> dict[str, Json]:
+def _assistant(message: AssistantMessage) -> dict[str, Json]:
     # With calls and no text the content is null: OpenAI's own replies look so, and some servers demand the key.
     text = message.text if message.text.strip() else None
     if not message.calls:
         return {"role": "assistant", "content": text or EMPTY_TEXT}
-    return {"role": "assistant", "content": text, "tool_calls": [_call(call, rename) for call in message.calls]}
+    return {"role": "assistant", "content": text, "tool_calls": [_call(call) for call in message.calls]}
 
 
-def _call(call: CallView, rename: Callable[[str], str]) -> dict[str, Json]:
+def _call(call: CallView) -> dict[str, Json]:
     function = {"name": safe_name(call.name), "arguments": readable_arguments(call.arguments)}
-    return {"id": rename(call.id), "type": "function", "function": function}
+    return {"id": call.id, "type": "function", "function": function}

@@ -19,8 +19,6 @@ class DialectRenderer(Record, frozen=True):
     model: str
     asks_for_usage: bool = True
     """Whether `stream_options` may be sent."""
-    short_call_ids: bool = False
-    """Whether call ids must be nine letters and digits."""
     replays_thinking: bool = False
     """Whether thinking goes back as `reasoning_content` of replies with calls."""
 
@@ -35,12 +33,11 @@ class DialectRenderer(Record, frozen=True):
         return opened if self.asks_for_usage else opened.replace(_USAGE_ASKED, _USAGE_NOT_ASKED, 1)
 
     def fragments(self, messages: Sequence[Message], *, newest: bool = False) -> list[bytes]:
-        """Render messages as `chat.fragments` does, with this server's call ids and the thinking it wants back."""
-        call_id = chat.nine_characters if self.short_call_ids else None
+        """Render messages as `chat.fragments` does, with the thinking it wants back."""
         found: list[bytes] = []
         for group in groups(messages):
             of_group: list[Message] = [group.reply] if group.reply else []
-            rendered = chat.fragments([*of_group, *group.results, *group.inputs], newest=newest, call_id=call_id)
+            rendered = chat.fragments([*of_group, *group.results, *group.inputs], newest=newest)
             if group.reply and group.reply.calls and self.replays_thinking:
                 rendered[0] = self._with_thinking(rendered[0], group.reply)
             found += rendered

@@ -46,7 +46,8 @@ UNSIGNED_CALL = "skip_thought_signature_validator"
 https://ai.google.dev/gemini-api/docs/thought-signatures (its questions and answers)."""
 
 _RESERVED = {"contents", "systemInstruction", "system_instruction", "tools", "model", "cachedContent"}
-_DEMANDS_SIGNATURES = re.compile(r"gemini-(?:[3-9]|\d\d)")
+_DEMANDS_SIGNATURES = re.compile(r"gemini-(?![12](?!\d))")
+"""Names from Gemini 3 on; one without a version, such as gemini-flash-latest, is a current model's."""
 
 
 def endpoint(base_url: str, model: str) -> str:

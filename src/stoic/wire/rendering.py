@@ -5,6 +5,7 @@ Everything is encoded without a single space between tokens; `messages.MARKER` d
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -60,9 +61,10 @@ def encode(value: Json) -> bytes:
 
 def shown(text: str) -> str:
     """Return a text, or a fixed word instead of one without visible characters."""
-    return text if text.strip() else EMPTY_TEXT
+    return text if text and not text.isspace() else EMPTY_TEXT
 
 
+@lru_cache(maxsize=1024)
 def safe_name(name: str) -> str:
     """Return a tool's name as every API takes it: 1 to 64 letters, digits, `_` or `-`.
 
@@ -76,7 +78,7 @@ def readable_arguments(arguments: str) -> str:
 
     No text at all becomes `{}`, anything else an object that quotes it under `unreadable_arguments`.
     """
-    if not arguments.strip():
+    if not arguments or arguments.isspace():
         return "{}"
     return arguments if is_json_object(arguments) else encode({"unreadable_arguments": arguments}).decode()
 

@@ -96,7 +96,8 @@ class HttpProvider:
             on_delta: Called for each piece of the answer as it comes.
 
         Returns:
-            The report. `exception.fields` has `phase` (`connect`, `head` or `body`) and `reused_connection`.
+            The report. `exception.fields` has `phase` (`connect`, `head` or `body`), `reused_connection`, the `server` asked
+            (`https://host:port`) and the `proxy` that leads there, if one does.
 
         Raises:
             UsageError: The request's URL, API or a header cannot be.
@@ -105,7 +106,7 @@ class HttpProvider:
         if request.api not in self._decoders:
             raise UsageError(f"no wire for the API {request.api!r}; known: {', '.join(sorted(self._decoders))}")
         answer = Answer(self._decoders[request.api](request, on_delta), self._settings)
-        exchange = _Exchange(answer, address)
+        exchange = _Exchange(answer, address, None if is_loopback(address.origin.host) else self._proxy)
         try:
             await self._meet_deadline(exchange, request)
         except _NetworkError as failure:
@@ -188,15 +189,14 @@ class HttpProvider:
 
     async def _open(self, exchange: "_Exchange") -> Connection:
         """Prepare a new connection."""
-        secure, host, _ = exchange.address.origin
-        if secure and self._context is None:
+        if exchange.address.origin.secure and self._context is None:
             # Reading the certificates takes 0.2 s of CPU: not before it is needed, and not in the loop.
             reading = asyncio.to_thread(ssl.create_default_context, cafile=self._settings.ca_file)
             self._context = await _on_network(reading)
         network = Network()
         pool = httpcore2.AsyncConnectionPool(
             ssl_context=self._context,
-            proxy=None if is_loopback(host) else self._proxy,
+            proxy=exchange.proxy,
             keepalive_expiry=self._settings.keep_idle_seconds,
             network_backend=network,
         )
@@ -232,9 +232,10 @@ async def _on_network(action: Awaitable[Result]) -> Result:
 class _Exchange:
     """One exchange: where it goes, and how far it has come."""
 
-    def __init__(self, answer: Answer, address: Address) -> None:
+    def __init__(self, answer: Answer, address: Address, proxy: httpcore2.Proxy | None) -> None:
         self.answer = answer
         self.address = address
+        self.proxy = proxy
         self.connection: Connection | None = None
         self.answering = False
         """Whether the answer's head has come."""
@@ -270,7 +271,10 @@ class _Exchange:
         fact = None
         # Once the protocol's own end has come the answer is complete, however the connection ends (SPEC §3).
         if error is not None and not self.answer.ended:
-            fields: dict[str, Json] = {"phase": self.phase, "reused_connection": bool(connection and connection.used)}
+            reused = bool(connection and connection.used)
+            fields: dict[str, Json] = {"phase": self.phase, "reused_connection": reused, "server": self.address.server}
+            if self.proxy is not None:
+                fields["proxy"] = f"http://{self.proxy.url.host.decode()}:{self.proxy.url.port}"
             if isinstance(error, httpcore2.ProxyError) and (status := _PROXY_STATUS.match(str(error))):
                 fields["status_code"] = int(status[0])
             received = connection is not None and connection.received
