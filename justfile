@@ -33,6 +33,10 @@ test *arguments:
 quick *arguments:
     pytest -q {{ arguments }}
 
+# Kill that many processes of 20 threads, one after the other, at random moments.
+crash kills="100":
+    STOIC_CRASH_KILLS={{ kills }} pytest -q -s tests/crash/test_kill.py
+
 # Renew the pinned versions that CI installs.
 pin:
     uv pip compile pyproject.toml --group dev --universal --no-emit-index-url --no-header -o constraints.txt --upgrade

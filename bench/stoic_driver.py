@@ -9,11 +9,36 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "harness"))
 from harness import SYSTEM, Driver, echo, main
 
+AGENT = """
+from stoic import Agent, tool
+@tool(effect="read")
+def echo(key: str) -> str:
+    "Echo the key."
+    return key
+agent = Agent("openai:gpt-5", tools=[echo])
+"""
+READY = """
+import asyncio, ssl
+from stoic import Runtime
+async def main():
+    async with Runtime("stoic.db") as runtime:
+        runtime.connection(agent.model)
+        ssl.create_default_context()  # what the first request to an https URL does
+asyncio.run(main())
+"""
+HELP = """
+import sys
+from stoic.cli import main
+sys.argv = ["stoic", "--help"]
+main()
+"""
+
 
 class Stoic(Driver):
     name = "stoic"
     apis = ("chat",)
-    imports = "import stoic; stoic.Agent; stoic.Runtime"
+    imports = "from stoic import Agent, Runtime, tool"
+    steps = {"agent": AGENT, "ready": "import os; os.environ['OPENAI_API_KEY'] = 'x'" + AGENT + READY, "help": HELP}
 
     async def open(self):
         from stoic import Agent, Runtime, tool

@@ -1,6 +1,7 @@
 """Changes one operator, number or branch of a module at a time and lists the changes that no test notices.
 
     uv run python scripts/mutate.py src/stoic/core/loops/rules.py tests/core/loops --minutes 10
+    uv run python scripts/mutate.py src/stoic/core/loops/rules.py tests/core/loops --lines 40-60
 
 The tree stays as it is: every change is made in a copy of the package, and the tests run against that copy.
 """
@@ -98,7 +99,9 @@ def main() -> int:
     asked.add_argument("module", type=Path)
     asked.add_argument("tests", nargs="+")
     asked.add_argument("--minutes", type=float, default=10)
+    asked.add_argument("--lines", default="1-999999", help="the first and the last line to change")
     options = asked.parse_args()
+    first, last = map(int, options.lines.split("-"))
     deadline = time.monotonic() + 60 * options.minutes
     source, survivors, done = (ROOT / options.module).read_text(), 0, 0
     with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +109,7 @@ def main() -> int:
         target = Path(folder) / (ROOT / options.module).relative_to(ROOT / "src")
         environment = os.environ | {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-m", "pytest", "-q", "-x", *options.tests]
-        every = list(mutants(source))
+        every = [one for one in mutants(source) if first <= one[0] <= last]
         for line, before, after, whole in every:
             if time.monotonic() > deadline:
                 break

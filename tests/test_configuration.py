@@ -104,6 +104,7 @@ WRONG = {
     b'models = "openai:a"': "models: Expected `array`, got `str`",
     b'[limits]\ndeadline_seconds = "long"': "limits.deadline_seconds: Expected `float | null`, got `str`",
     b"[limits]\ndeadline_seconds = 0": "limits.deadline_seconds must be above 0",
+    b"[limits]\ncompact_at_share = 80": "limits.compact_at_share must be above 0 and at most 1",
     b"[parameters]\ntemperature = 9": "parameters: temperature is 9; it must be from 0 to 2",
     b'[parameters]\nreasoning_effort = "hard"': "must be one of none, minimal",
     b'[context_windows]\n"a:b" = 0': "context_windows.a:b must be at least 1",

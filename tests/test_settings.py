@@ -20,6 +20,7 @@ no_proxy = ["file"]
 ca_file = "/file.pem"
 [limits]
 deadline_seconds = 1
+compact_at_share = 0.5
 [providers.openai]
 base_url = "http://file/v1"
 key = "sk-file"
@@ -35,6 +36,7 @@ VARIABLES = {
     "no_proxy": ("NO_PROXY", "x, .y", ["x", ".y"]),
     "ca_file": ("SSL_CERT_FILE", "/variable.pem", "/variable.pem"),
     "deadline_seconds": ("STOIC_DEADLINE_SECONDS", "2.5", 2.5),
+    "compact_at_share": ("STOIC_COMPACT_AT_SHARE", "1", 1),
 }
 IN_FILE = {
     "models": ["openai:file"],
@@ -44,6 +46,7 @@ IN_FILE = {
     "no_proxy": ["file"],
     "ca_file": "/file.pem",
     "deadline_seconds": 1,
+    "compact_at_share": 0.5,
 }
 DEFAULTS = {
     "models": [],
@@ -53,6 +56,7 @@ DEFAULTS = {
     "no_proxy": [],
     "ca_file": None,
     "deadline_seconds": 600,
+    "compact_at_share": 0.8,
 }
 BARE = {"HOME": "/h"}
 
@@ -154,6 +158,7 @@ def test_version_of_the_file_is_taken_unless_the_variable_says_another(file):
         ("STOIC_TEMPERATURE", "inf", "no number"),
         ("STOIC_EFFORT", "hard", "one of none, minimal"),
         ("STOIC_DEADLINE_SECONDS", "0", "$STOIC_DEADLINE_SECONDS is '0', which is not above 0"),
+        ("STOIC_COMPACT_AT_SHARE", "80", "$STOIC_COMPACT_AT_SHARE is '80', which is not above 0 and at most 1"),
     ],
 )
 def test_variable_that_cannot_be_is_said(variable, value, said):

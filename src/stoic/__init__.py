@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from stoic.core.failures import Axis, FailureClass
     from stoic.core.loops import LoopDetector
     from stoic.errors import ConfigurationError, StoicError, StoreError, UsageError
-    from stoic.records import Outcome, Parked, Usage
+    from stoic.records import ImagePart, Outcome, Parked, Usage
     from stoic.running import run, run_sync
-    from stoic.runtime.agents import Agent
-    from stoic.tools.declaration import OperationId, Tool, tool
+    from stoic.runtime.agents import Agent, Mode
+    from stoic.runtime.renderers import renderer
+    from stoic.tools.context import OperationId
+    from stoic.tools.declaration import Tool, tool
     from stoic.wiring import Runtime
 
 _HOMES = {
@@ -22,8 +24,10 @@ _HOMES = {
     "Axis": "stoic.core.failures",
     "ConfigurationError": "stoic.errors",
     "FailureClass": "stoic.core.failures",
+    "ImagePart": "stoic.records",
     "LoopDetector": "stoic.core.loops",
-    "OperationId": "stoic.tools.declaration",
+    "Mode": "stoic.runtime.agents",
+    "OperationId": "stoic.tools.context",
     "Outcome": "stoic.records",
     "Parked": "stoic.records",
     "Runtime": "stoic.wiring",
@@ -34,6 +38,7 @@ _HOMES = {
     "UsageError": "stoic.errors",
     "Verdict": "stoic.core.classify",
     "classify": "stoic.core.classify",
+    "renderer": "stoic.runtime.renderers",
     "run": "stoic.running",
     "run_sync": "stoic.running",
     "tool": "stoic.tools.declaration",
@@ -44,7 +49,9 @@ __all__ = [
     "Axis",
     "ConfigurationError",
     "FailureClass",
+    "ImagePart",
     "LoopDetector",
+    "Mode",
     "OperationId",
     "Outcome",
     "Parked",
@@ -56,6 +63,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "classify",
+    "renderer",
     "run",
     "run_sync",
     "tool",

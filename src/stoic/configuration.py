@@ -5,7 +5,7 @@ import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 
@@ -56,6 +56,28 @@ class LimitsSection(Record, frozen=True):
 
     deadline_seconds: float | None = None
     """Longest duration of one send; default 600."""
+    compact_at_share: float | None = None
+    """How full the model's context window may be before the conversation's beginning is summed up; default 0.8."""
+
+
+class ChannelSection(Record, frozen=True):
+    """One of `[[notices.channels]]`: where notices go."""
+
+    type: Literal["webhook", "apprise"]
+    url: str | None = None
+    """Where to: `https://…` for a webhook, one of the library's URLs for `apprise`."""
+    url_variable: str | None = None
+    """The environment variable that holds the URL, instead of `url`."""
+    secret_variable: str | None = None
+    """The environment variable that holds the secret by which a webhook's requests are signed."""
+
+
+class NoticesSection(Record, frozen=True):
+    """`[notices]`: how a person is told."""
+
+    budget_per_day: int | None = None
+    """So many notices that are not critical go out one by one on a day; default 20."""
+    channels: list[ChannelSection] = []
 
 
 class Configuration(Record, frozen=True):
@@ -68,6 +90,7 @@ class Configuration(Record, frozen=True):
     parameters: ParametersSection = ParametersSection()
     network: NetworkSection = NetworkSection()
     limits: LimitsSection = LimitsSection()
+    notices: NoticesSection = NoticesSection()
     context_windows: dict[str, int] = {}
     """Tokens by `PROVIDER:NAME`, for models that the table does not know."""
     path: str | None = None
@@ -78,6 +101,7 @@ _SECTIONS: dict[str, type[msgspec.Struct]] = {
     "parameters": ParametersSection,
     "network": NetworkSection,
     "limits": LimitsSection,
+    "notices": NoticesSection,
 }
 _KEYS = [field.name for field in msgspec.structs.fields(Configuration) if field.name != "path"]
 
@@ -120,6 +144,11 @@ def read_configuration(environment: Mapping[str, str]) -> Configuration:
         raise ConfigurationError(
             f"{path} holds the key of providers.{exposed} and others may read it; run chmod 600 {path}"
         )
+    if mode & _FORBIDDEN_MODE and any(each.type == "apprise" and each.url for each in found.notices.channels):
+        raise ConfigurationError(
+            f"{path} holds an apprise url, which has credentials in it, and others may read it; run chmod 600 {path} or "
+            "name a variable with url_variable"
+        )
     return found
 
 
@@ -143,6 +172,7 @@ def _checked(path: Path, tree: dict[str, Any]) -> Configuration:
             keys = cast("dict[str, Any]", section)
             _refuse_unknown(path, f"providers.{name}.", keys, _field_names(ProviderSection))
             _converted(path, f"providers.{name}", keys, ProviderSection)
+    _refuse_unknown_of_channels(path, tree.get("notices"))
     found = _converted(path, "", {**tree, "path": str(path)}, Configuration)
     for name, section in found.providers.items():
         _check_provider(path, name, section)
@@ -169,9 +199,34 @@ def _check_values(path: Path, found: Configuration) -> None:
         raise ConfigurationError(f"{path}: parameters: {error}") from None
     if found.limits.deadline_seconds is not None and found.limits.deadline_seconds <= 0:
         raise ConfigurationError(f"{path}: limits.deadline_seconds must be above 0; correct it there")
+    if found.limits.compact_at_share is not None and not 0 < found.limits.compact_at_share <= 1:
+        raise ConfigurationError(f"{path}: limits.compact_at_share must be above 0 and at most 1; correct it there")
+    if found.notices.budget_per_day is not None and found.notices.budget_per_day < 0:
+        raise ConfigurationError(f"{path}: notices.budget_per_day must not be below 0; correct it there")
+    for number, channel in enumerate(found.notices.channels):
+        _check_channel(f"{path}: notices.channels[{number}]", channel)
     low = next((name for name, tokens in found.context_windows.items() if tokens < 1), None)
     if low is not None:
         raise ConfigurationError(f"{path}: context_windows.{low} must be at least 1; correct it there")
+
+
+def _check_channel(place: str, channel: ChannelSection) -> None:
+    if (channel.url is None) == (channel.url_variable is None):
+        raise ConfigurationError(f"{place} needs either url or url_variable; correct it there")
+    if channel.type == "webhook" and channel.secret_variable is None:
+        raise ConfigurationError(
+            f"{place}.secret_variable is missing: it names the variable with the secret that signs the requests"
+        )
+    if channel.type != "webhook" and channel.secret_variable is not None:
+        raise ConfigurationError(f"{place}.secret_variable: only a webhook is signed; remove it")
+
+
+def _refuse_unknown_of_channels(path: Path, notices: object) -> None:
+    channels: object = cast("dict[str, object]", notices).get("channels") if isinstance(notices, dict) else None
+    for number, channel in enumerate(cast("list[object]", channels) if isinstance(channels, list) else []):
+        if isinstance(channel, dict):
+            place = f"notices.channels[{number}]."
+            _refuse_unknown(path, place, cast("dict[str, Any]", channel), _field_names(ChannelSection))
 
 
 def _refuse_unknown(path: Path, place: str, tree: dict[str, Any], known: list[str]) -> None:

@@ -124,16 +124,22 @@ class Connector:
         """Return the HTTP client for a URL; the proxy and the certificates are looked at when they are needed only."""
         from stoic.wire.transport import HttpProvider, HttpSettings  # noqa: PLC0415 -- HTTP and TLS, for senders only
 
-        secure, host = urlsplit(url).scheme == "https", urlsplit(url).hostname or ""
-        settings = self._settings
-        proxy = settings.https_proxy_url if secure else settings.http_proxy_url
-        wanted = HttpSettings(
-            proxy_url=None if _is_exempt(host, settings.no_proxy) else proxy,
-            ca_file=_ca_file(settings.ca_file) if secure else None,
-        )
+        proxy_url, ca_file = way_to(url, self._settings)
+        wanted = HttpSettings(proxy_url=proxy_url, ca_file=ca_file)
         if wanted not in self._clients:
             self._clients[wanted] = HttpProvider(self._clock, DECODERS, wanted)
         return self._clients[wanted]
+
+
+def way_to(url: str, settings: Settings) -> tuple[str | None, str | None]:
+    """Return the proxy that leads to a URL and the file of the certificates to trust there, as far as settings name any.
+
+    Raises:
+        ConfigurationError: there is no such file
+    """
+    secure, host = urlsplit(url).scheme == "https", urlsplit(url).hostname or ""
+    proxy = settings.https_proxy_url if secure else settings.http_proxy_url
+    return None if _is_exempt(host, settings.no_proxy) else proxy, _ca_file(settings.ca_file) if secure else None
 
 
 def _url(entry: ProviderEntry, api: _Api, base_url: str, name: str, version: str | None) -> str:

@@ -9,6 +9,14 @@ from typing import Literal
 from stoic.records import Json, Record
 
 
+class LeaseAwaited(Record, frozen=True, tag="lease_awaited"):
+    """Another process has the thread at the moment; this one waits for it to end its turn."""
+
+    thread: str
+    pid: int
+    host: str
+
+
 class TurnStarted(Record, frozen=True, tag="turn_started"):
     """A turn was opened, or is taken up again after an interruption."""
 
@@ -69,6 +77,8 @@ class RoundRolledBack(Record, frozen=True, tag="round_rolled_back"):
 
     round: int
     attempt: int
+    discarded_calls: list[str] = []
+    """The tools of calls that a refused reply had begun."""
 
 
 class Retrying(Record, frozen=True, tag="retrying"):
@@ -88,6 +98,17 @@ class Nudged(Record, frozen=True, tag="nudged"):
     reason: str
 
 
+class RequestChanged(Record, frozen=True, tag="request_changed"):
+    """The round will be sent once more as another request, since the same one would fail again."""
+
+    round: int
+    kind: Literal["max_tokens", "images", "plain"]
+    """A shorter reply is asked for, images gave way to a note, or the view is rendered without thinking and signatures."""
+    max_tokens: int | None = None
+    images: int = 0
+    """How many."""
+
+
 class FallbackUsed(Record, frozen=True, tag="fallback_used", rename={"failure_class": "class"}):
     """Another model answers the rest of this turn; the next turn begins at the bound one again."""
 
@@ -102,8 +123,66 @@ class FallbackUsed(Record, frozen=True, tag="fallback_used", rename={"failure_cl
     """When it may be asked again, as far as that is a matter of the clock."""
 
 
+class EventTaken(Record, frozen=True, tag="event_taken"):
+    """An event from outside joined the turn."""
+
+    kind: str
+    row: str
+
+
+class Quarantined(Record, frozen=True, tag="quarantined"):
+    """A provider refused the round; part of what is new in it was withheld from the model, and the round is sent again."""
+
+    round: int
+    step: int
+    """1 one row, 2 the newer half, 3 all in their barest form; 0: it was withheld before in this segment and came again."""
+    rows: list[int]
+    """The rows whose bodies are withheld, by seq."""
+    provider: str
+    model: str
+    category: str | None = None
+
+
+class Refused(Record, frozen=True, tag="refused"):
+    """A provider's refusal was counted, or copied by a skip."""
+
+    round: int
+    provider: str
+    model: str
+    refusals: int
+    skipped: bool
+    rule: str
+    """What happens next."""
+    category: str | None = None
+
+
+class CompactionStarted(Record, frozen=True, tag="compaction_started"):
+    """The conversation's beginning is being summed up."""
+
+    model: str | None = None
+    """`PROVIDER:NAME`; None: the agent's own function does it."""
+    simulated: bool = False
+
+
 class Compacted(Record, frozen=True, tag="compacted"):
     """The conversation's beginning was replaced by a summary."""
+
+    generation: int
+    cause: Literal["context_length", "share", "person"]
+    """A request no longer fitted, or soon would not, or a person asked for it."""
+
+
+class CompactionFailed(Record, frozen=True, tag="compaction_failed"):
+    """Nothing was summed up; the history is as it was."""
+
+    why: Literal["nothing", "refused", "empty", "cut", "failed", "blocked", "cancelled"]
+    cause: Literal["context_length", "share", "person"]
+    message: str
+    """To a person."""
+
+
+class FreshStarted(Record, frozen=True, tag="fresh_started"):
+    """A person left all history behind."""
 
     generation: int
 
@@ -138,12 +217,26 @@ class ToolEnded(Record, frozen=True, tag="tool_ended"):
     state: Literal["returned", "raised", "unknown", "not_run"]
     failure: str | None = None
     text: str = ""
+    arguments: str = ""
+    """Only of a call that was not run: those of any other are in its `tool_started`."""
 
 
 class PermissionAsked(Record, frozen=True, tag="permission_asked"):
     """A person must decide about these operations before the turn goes on."""
 
     questions: list[Json]
+
+
+class NoticeRaised(Record, frozen=True, omit_defaults=False, tag="notice"):
+    """What a person should know or decide about the thread; told once."""
+
+    key: str
+    thread: str
+    kind: str
+    priority: Literal["normal", "critical"]
+    text: str
+    actions: list[str]
+    """What the person can do, as commands."""
 
 
 class UsageFigures(Record, frozen=True, omit_defaults=False):
@@ -175,7 +268,8 @@ class OutcomeReached(Record, frozen=True, omit_defaults=False, tag="outcome", re
 
 
 Happening = (
-    TurnStarted
+    LeaseAwaited
+    | TurnStarted
     | RoundStarted
     | TextDelta
     | ThinkingDelta
@@ -184,12 +278,20 @@ Happening = (
     | RoundRolledBack
     | Retrying
     | Nudged
+    | RequestChanged
     | FallbackUsed
+    | EventTaken
+    | Quarantined
+    | Refused
+    | CompactionStarted
     | Compacted
+    | CompactionFailed
+    | FreshStarted
     | RoundEnded
     | ToolStarted
     | ToolEnded
     | PermissionAsked
+    | NoticeRaised
     | OutcomeReached
 )
 """Any event of a turn."""

@@ -10,13 +10,17 @@ from stoic.records import (
     Json,
     Lease,
     Message,
+    Notice,
+    NoticeBudget,
     Operation,
     Owner,
     Price,
     Record,
+    RefusedBytes,
     Report,
     Row,
     Step,
+    StoredNotice,
     ThreadRecord,
     ToolSchema,
 )
@@ -53,6 +57,8 @@ class Loaded(Record, frozen=True):
     """Those in state `intended`, `running` or `unknown`, oldest first."""
     inbox: list[InboxEntry]
     """Not yet taken, in order of arrival."""
+    guard: Json = None
+    """The loop detector's state as it was stored last."""
 
 
 class HeldLeaseError(Exception):
@@ -114,6 +120,10 @@ class Store(Protocol):
         """Give the lease back if it is still this holder's; otherwise do nothing."""
         ...
 
+    async def holder(self, thread: str, now_ms: int) -> Owner | None:
+        """Return the living owner who holds the thread's lease; None: nobody works on it. Raises StoreError (no such thread)."""
+        ...
+
     async def load(self, thread: str, *, after_seq: int = 0) -> Loaded:
         """Read a consistent snapshot. Raises StoreError if there is no such thread."""
         ...
@@ -135,8 +145,8 @@ class Store(Protocol):
         """Return the entries not yet taken, in order of arrival."""
         ...
 
-    async def cancel_requests(self, owner: str) -> list[InboxEntry]:
-        """Return the `cancel` entries not yet taken of threads whose lease the owner holds."""
+    async def calls(self, owner: str) -> list[InboxEntry]:
+        """Return the `cancel` and `event` entries not yet taken of threads whose lease the owner holds, in order."""
         ...
 
     async def health(self) -> list[Health]:
@@ -151,8 +161,61 @@ class Store(Protocol):
         """Store what a person decided of a route; what attempts say is stored with their step."""
         ...
 
+    async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
+        """Return the requests that were refused after that time, of all threads."""
+        ...
+
+    async def put_notice(self, notice: Notice, *, folds: Sequence[StoredNotice] = ()) -> bool:
+        """Store a notice unless its key is known; those of a turn are stored with their step.
+
+        `folds`: notices that become `folded` with it. False, and nothing changed: the key is known, or one of these is not
+        as the caller knows it.
+        """
+        ...
+
+    async def notices(self, *, states: tuple[str, ...] = (), limit: int = 1000) -> list[StoredNotice]:
+        """Return notices, the newest first, in any or the named states."""
+        ...
+
+    async def settle_notice(
+        self, known: StoredNotice, now: StoredNotice, *, budget: NoticeBudget | None = None
+    ) -> bool:
+        """Change a notice's delivery from what the caller knows of it; False, and nothing changed: somebody was faster.
+
+        `budget`: also False when so many are used.
+        """
+        ...
+
+    async def notices_used(self, since_ms: int) -> int:
+        """Return how much of a budget is used: normal notices sent since then, or whose sending has begun; no digests."""
+        ...
+
     def changes(self) -> AsyncIterator[None]:
         """Yield whenever anybody, this process or another, may have written: at most 250 ms late."""
+        ...
+
+
+class Channel(Protocol):
+    """A way to a person, or to a program that tells one."""
+
+    @property
+    def name(self) -> str:
+        """Names it to a person; the store remembers by it which notices it has, so no two share one."""
+        ...
+
+    def takes(self, notice: Notice) -> bool:
+        """Tell whether the notice is meant for this channel."""
+        ...
+
+    async def deliver(self, notice: Notice) -> str | None:
+        """Deliver once, within 30 s; return None, or one line that says why it has not arrived.
+
+        A notice may come again after a crash: its key tells.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close what it holds open."""
         ...
 
 

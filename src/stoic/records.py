@@ -62,7 +62,8 @@ class ViewChange(Record, frozen=True):
     """A change of what models see of one not yet accepted row; the store rejects it for an accepted one."""
 
     seq: int
-    quarantine: Literal["placeholder", "excluded"]
+    quarantine: Literal["placeholder", "excluded"] | None = None
+    """None: the row stays readable, and `view` says how, such as without an image."""
     view: Json = None
 
 
@@ -81,7 +82,7 @@ class Operation(Record, frozen=True):
     tool: str
     effect: str
     arguments_key: str
-    """Hash of the canonical arguments: equal for equal calls."""
+    """Hash of what an effect depends on, equal for equal calls; empty for a call without effect, which may be repeated."""
     state: OperationState
     started_at: int | None = None
     ended_at: int | None = None
@@ -96,7 +97,8 @@ class InboxEntry(Record, frozen=True):
 
     id: str
     thread: str
-    kind: Literal["message", "event", "cancel", "answer", "switch"]
+    kind: Literal["message", "event", "cancel", "answer", "switch", "wake", "compact", "fresh", "grant", "reveal"]
+    """`wake` runs the thread again without anything new, `grant` lets a stopped loop go on for some calls."""
     content: Json
     created_at: int
     position: int = 0
@@ -107,8 +109,8 @@ class ThreadRecord(Record, frozen=True):
     """A durable conversation as the store knows it."""
 
     id: str
-    kind: str = "chat"
-    scope: str = "main"
+    kind: Literal["chat", "task", "repair"] = "chat"
+    scope: Literal["main", "worker"] = "main"
     created_at: int = 0
     last_seq: int = 0
     epoch: int = 0
@@ -164,6 +166,61 @@ class Health(Record, frozen=True):
     """The thread whose turn has the trial: after a crash it goes on with it."""
     tried_at_ms: int | None = None
 
+    def onto(self, stored: "Health | None") -> "Health":  # noqa: ARG002 - a child looks at it
+        """Return what is to be stored where others may have stored something meanwhile: this, whatever it was."""
+        return self
+
+
+class Notice(Record, frozen=True):
+    """What a person should know or decide; stored once by its key, delivered by the outbox (SPEC §13)."""
+
+    key: str
+    """Equal keys are one notice, for ever."""
+    thread: str
+    kind: str
+    text: str
+    """Built from enumerated fields only: never a byte of content."""
+    priority: Literal["normal", "critical"] = "normal"
+    actions: list[str] = []
+    """What the person can do, as commands."""
+    id: str = ""
+    created_at: int = 0
+    """Epoch milliseconds; stamped by the shell, like the id."""
+
+
+class StoredNotice(Record, frozen=True):
+    """A notice and what became of its delivery."""
+
+    notice: Notice
+    state: Literal["due", "sent", "folded", "failed"] = "due"
+    attempts: int = 0
+    settled_at: int | None = None
+    """When it was sent, folded into a digest, or given up."""
+    retry_at: int | None = None
+    error: str | None = None
+    delivered: list[str] = []
+    """The channels that have it; a retry goes to the others only."""
+
+
+class NoticeBudget(Record, frozen=True):
+    """How many normal notices may go out one by one in a time."""
+
+    most: int
+    since_ms: int
+
+
+class RefusedBytes(Record, frozen=True):
+    """A request whose bytes a provider refused; remembered across threads for some hours (SPEC §8)."""
+
+    hash: str
+    """Of the request's body."""
+    provider: str
+    model: str
+    refused_at_ms: int
+    scope: str = "request_bytes"
+    where: str = "prompt"
+    category: str | None = None
+
 
 class Step(Record, frozen=True):
     """Everything of one step, stored in one transaction or not at all (SPEC §4)."""
@@ -176,7 +233,12 @@ class Step(Record, frozen=True):
     """Visible rows up to this seq become accepted."""
     inbox_taken: list[str] = []
     health: list[Health] = []
-    """Replaced by route."""
+    """Each stored by what `onto` makes of the route's stored health, in this transaction."""
+    notices: list[Notice] = []
+    """Stored unless their key is known."""
+    refused: list[RefusedBytes] = []
+    guard: Json = None
+    """The loop detector's state, kept with the thread; None: as it was."""
     release: bool = False
     """Whether the lease ends with this step."""
 

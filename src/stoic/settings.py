@@ -6,12 +6,21 @@ Everything is settled in this order: argument, environment variable, configurati
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from msgspec.structs import replace
 
-from stoic.configuration import Configuration, ParametersSection, ProviderSection, read_configuration
+from stoic.configuration import (
+    ChannelSection,
+    Configuration,
+    ParametersSection,
+    ProviderSection,
+    read_configuration,
+)
 from stoic.core.health import HealthPolicy
+from stoic.core.notice_forms import BUDGET_PER_DAY
 from stoic.core.retry import RetryPolicy
+from stoic.core.segment import COMPACT_AT_SHARE
 from stoic.credentials import Secret
 from stoic.errors import ConfigurationError, UsageError
 from stoic.models.addresses import ollama_base_url, with_version_path
@@ -24,7 +33,7 @@ from stoic.variables import Values, first_set
 DEFAULT_DEADLINE_SECONDS = 600.0
 _ALL_PROXY = ("ALL_PROXY", "all_proxy")
 
-__all__ = ["Access", "Secret", "Settings", "read_settings"]
+__all__ = ["Access", "ChannelSettings", "Secret", "Settings", "read_settings"]
 
 
 class Access(Record, frozen=True):
@@ -41,6 +50,17 @@ class Access(Record, frozen=True):
     """The API's version (Azure)."""
     headers: dict[str, str] = {}
     """Further headers; none of them a credential."""
+
+
+class ChannelSettings(Record, frozen=True):
+    """Where notices go; what its variables do not hold is missing only when the channel is needed."""
+
+    type: Literal["webhook", "apprise"]
+    url: Secret | None
+    """None: its variable is not set."""
+    url_variable: str | None = None
+    secret: Secret | None = None
+    secret_variable: str | None = None
 
 
 class Settings(Record, frozen=True):
@@ -70,8 +90,16 @@ class Settings(Record, frozen=True):
     """`$STOIC_CA_FILE` or `$SSL_CERT_FILE`, or the file: certificates to trust instead of the system's."""
     deadline_seconds: float = DEFAULT_DEADLINE_SECONDS
     """Longest duration of one send: `$STOIC_DEADLINE_SECONDS`, or the file."""
+    compact_at_share: float = COMPACT_AT_SHARE
+    """How full a model's context window may be before the conversation's beginning is summed up, above 0 and at most 1:
+    `$STOIC_COMPACT_AT_SHARE`, or the file."""
     retry: RetryPolicy = RetryPolicy()
     health: HealthPolicy = HealthPolicy()
+    notice_channels: list[ChannelSettings] = []
+    """Where notices go beside the terminal: the file."""
+    notices_per_day: int = BUDGET_PER_DAY
+    """So many notices that are not critical go out one by one on a day; a digest holds the rest: `$STOIC_NOTICES_PER_DAY`,
+    or the file."""
     sources: dict[str, str] = {}
     """By field: the variable (`$NAME`) or the file that decided it; absent: the default did."""
 
@@ -121,7 +149,27 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         no_proxy=values.names("no_proxy", ("NO_PROXY", "no_proxy"), network.no_proxy),
         ca_file=values.text("ca_file", ("STOIC_CA_FILE", "SSL_CERT_FILE"), network.ca_file),
         deadline_seconds=_deadline_seconds(values, file.limits.deadline_seconds),
+        compact_at_share=_compact_at_share(values, file.limits.compact_at_share),
+        notice_channels=[_channel(section, given) for section in file.notices.channels],
+        notices_per_day=_notices_per_day(values, file.notices.budget_per_day),
         sources=values.sources,
+    )
+
+
+def _notices_per_day(values: Values, in_file: int | None) -> int:
+    found = values.whole("notices_per_day", "STOIC_NOTICES_PER_DAY", in_file)
+    return BUDGET_PER_DAY if found is None else found
+
+
+def _channel(section: ChannelSection, given: Mapping[str, str]) -> ChannelSettings:
+    url = section.url or given.get(section.url_variable or "")
+    secret = given.get(section.secret_variable or "")
+    return ChannelSettings(
+        type=section.type,
+        url=Secret(url) if url else None,
+        url_variable=section.url_variable,
+        secret=Secret(secret) if secret else None,
+        secret_variable=section.secret_variable,
     )
 
 
@@ -145,6 +193,15 @@ def _deadline_seconds(values: Values, in_file: float | None) -> float:
     if seconds <= 0:
         raise values.unusable("STOIC_DEADLINE_SECONDS", "not above 0")
     return seconds
+
+
+def _compact_at_share(values: Values, in_file: float | None) -> float:
+    share = values.number("compact_at_share", "STOIC_COMPACT_AT_SHARE", in_file)
+    if share is None:
+        return COMPACT_AT_SHARE
+    if not 0 < share <= 1:
+        raise values.unusable("STOIC_COMPACT_AT_SHARE", "not above 0 and at most 1")
+    return share
 
 
 def _own_entry(name: str, section: ProviderSection) -> ProviderEntry:

@@ -3,20 +3,27 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
 
 import uuid_utils
 
 from stoic.connecting import Connector
+from stoic.core.refusal import ThreadKind
 from stoic.errors import ConfigurationError
-from stoic.ports import Clock, Connection, Ids, Outside, Store
+from stoic.notifying import connect_channels
+from stoic.ports import Channel, Clock, Connection, Ids, Outside, Store
 from stoic.runtime.agents import Agent
 from stoic.runtime.engine import Engine, Numbers
+from stoic.runtime.notices import Outbox
 from stoic.runtime.threads import Thread
 from stoic.settings import Settings, read_settings
 from stoic.store.owners import this_process
 from stoic.store.sqlite import SqliteStore
+from stoic.tools.ends import Ends
 from stoic.tools.spilling import Spill
 
 
@@ -58,6 +65,8 @@ class Runtime(Engine):
         clock: Clock | None = None,
         ids: Ids | None = None,
         connect: Callable[[str], Connection] | None = None,
+        channels: Sequence[Channel] | None = None,
+        delivers_notices: bool = True,
     ) -> None:
         """Choose the adapters; nothing is opened yet.
 
@@ -68,34 +77,89 @@ class Runtime(Engine):
             clock: default the machine's
             ids: default UUIDv7
             connect: from `PROVIDER:NAME` to a connection; default by the settings
+            channels: where notices go; default by the settings
+            delivers_notices: whether they go there while the runtime is open; False: only when `outbox` is told to
         """
         settings = settings or read_settings()
         check_database(database or settings.database)
         clock = clock or SystemClock()
         ids = ids or RandomIds()
-        path = Path(database or settings.database)
+        path = Path(database or settings.database).absolute()
+        owner = this_process(ids.new(), clock.now_ms())
+        self._settings = settings
+        self._channels = channels
+        self._delivers_notices = delivers_notices
+        self._delivery: asyncio.Task[None] | None = None
         super().__init__(
             outside=Outside(store=store or SqliteStore(path), clock=clock, ids=ids),
-            owner=this_process(ids.new(), clock.now_ms()),
+            owner=owner,
             connect=connect or Connector(settings, clock),
-            spill=Spill(path.absolute().parent / "spill") if store is None else None,
+            spill=Spill(path.parent / "spill") if store is None else None,
+            ends=Ends(path.with_name(f"{path.name}-ends"), owner.id) if store is None else None,
             numbers=Numbers(
-                retry=settings.retry, health=settings.health, deadline_ms=round(settings.deadline_seconds * 1000)
+                retry=settings.retry,
+                health=settings.health,
+                deadline_ms=round(settings.deadline_seconds * 1000),
+                compact_at_share=settings.compact_at_share,
             ),
         )
 
-    def thread(self, thread: str, agent: Agent, *, session: str | None = None) -> Thread:
+    @cached_property
+    def outbox(self) -> Outbox:
+        """What delivers the notices. Raises ConfigurationError if a channel cannot be reached as configured."""
+        channels = self._channels
+        if channels is None:
+            channels = connect_channels(self._settings, self.clock)
+        return Outbox(self.outside, channels, self._settings.notices_per_day)
+
+    async def __aenter__(self) -> Self:
+        """Open the store, make this process known to it, and begin to deliver notices."""
+        channels = self.outbox.channels
+        await super().__aenter__()
+        if channels and self._delivers_notices:
+            self._delivery = asyncio.create_task(self.outbox.run())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Deliver what is due unless an exception ends it all, then close everything."""
+        try:
+            if self._delivery is not None:
+                await self._end_delivery(self._delivery, at_once=error is not None)
+            await self.outbox.close()
+        finally:
+            await super().__aexit__(kind, error, trace)
+
+    async def _end_delivery(self, delivery: "asyncio.Task[None]", *, at_once: bool) -> None:
+        if not at_once:
+            await self.outbox.attend()
+        delivery.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await delivery
+
+    def thread(
+        self,
+        thread: str,
+        agent: Agent,
+        *,
+        session: str | None = None,
+        kind: ThreadKind = "chat",
+        scope: Literal["main", "worker"] = "main",
+    ) -> Thread:
         """Return a handle on a thread, which is created when something is sent to it.
 
         Args:
             thread: its id, any text of 1 to 200 printable characters
             agent: what runs it
             session: names the sitting for which a person's "for this session" holds; default a new one
+            kind: of a new thread: `chat`, `task` (stops at its first refusal) or `repair` (its job is to try candidates)
+            scope: of a new thread: a `worker` counts as a task whatever its kind, `repair` apart
 
         Raises:
             UsageError: the id is empty, too long or not printable
         """
-        return Thread(self, thread, agent, session=session or self.ids.new())
+        return Thread(self, thread, agent, session=session or self.ids.new(), kind=kind, scope=scope)
 
 
 def check_database(database: str) -> None:

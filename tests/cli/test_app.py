@@ -1,16 +1,33 @@
 """The command line as a whole: help, version, wrong usage, and what a command loads."""
 
+import inspect
+import re
 import subprocess
 import sys
 
 import pytest
 
-from stoic.cli import exits
+from stoic.cli import app, exits
 from stoic.cli.endings import exit_code
+from stoic.cli.preparing import WorkOptions
 from stoic.core.failures import DEFAULT_AXIS, FailureClass
 from stoic.records import Outcome, Parked
 
-COMMANDS = ["run", "chat", "show", "threads", "health", "doctor", "config", "demo", "explain", "scan", "scripted"]
+COMMANDS = [
+    "run",
+    "resume",
+    "chat",
+    "show",
+    "threads",
+    "health",
+    "notices",
+    "doctor",
+    "config",
+    "demo",
+    "explain",
+    "scan",
+    "scripted",
+]
 
 
 def test_help_names_every_command_and_where_to_start(bench):
@@ -25,6 +42,16 @@ def test_each_command_has_help(command, bench):
     done = bench.stoic(command, "--help")
     assert done.returncode == 0
     assert f"Usage: stoic {command}" in done.stdout
+
+
+def test_run_and_chat_take_the_same_options_of_the_work(bench):
+    offered = {
+        command: set(re.findall(r"^  (--[a-z-]+)", bench.stoic(command, "--help").stdout, re.MULTILINE))
+        for command in ("run", "chat")
+    }
+    assert offered["run"] - offered["chat"] == {"--image", "--json"}
+    assert offered["chat"] - offered["run"] == set()
+    assert set(inspect.signature(app.chat).parameters) == set(WorkOptions.__struct_fields__)
 
 
 def test_no_command_shows_the_help_and_counts_as_wrong_usage(bench):

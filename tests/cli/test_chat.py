@@ -8,6 +8,7 @@ import stat
 
 import pytest
 from tests.cli.test_run import WRITE
+from tests.cli.test_work_options import PNG
 
 from stoic.testing import ScriptedProvider
 
@@ -225,9 +226,41 @@ def test_switch_binds_the_thread_to_another_model_also_after_a_restart(bench):
     assert "a person switched to openai-chat:other" in bench.stoic("show", "t").stdout
 
 
+def test_images_go_with_the_next_message_alone_and_can_be_taken_back(bench):
+    for name in ("one.png", "two words.png"):
+        (bench.folder / name).write_bytes(PNG)
+    with ScriptedProvider([["text:two dots"], ["text:no more"]]) as provider:
+        with bench.terminal(*bench.talking(provider)) as terminal:
+            lines = [
+                "/image one.png",
+                "/image",
+                "/image ~/one.png",
+                "/image 'two words.png'",
+                "what is it?",
+                "and now?",
+            ]
+            for number, line in enumerate(lines, 1):
+                terminal.wait_for_prompt(number)
+                terminal.type(f"{line}\r")
+            terminal.wait_for_prompt(len(lines) + 1)
+            terminal.type("\x04")
+            assert terminal.end() == 0
+        first, second = (request.json["messages"][-1]["content"] for request in provider.requests)
+    assert sorted(part["type"] for part in first) == ["image_url", "image_url", "text"]
+    assert second == "and now?"
+    shown = terminal.display.text()
+    assert "no image goes with the next message" in shown
+    assert "2 images wait for the next message" in shown
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
+        ("/image", "/image needs a file, such as /image picture.png"),
+        ("/image none.png", "image 'none.png' does not exist"),
+        ("/image 'none.png", "does not exist"),
+        ("/image ~nobody-of-this-name/x", "does not exist"),
+        ("/image .", "image '.' is not a file"),
         ("/stauts", "there is no command /stauts; did you mean /status?"),
         ("/xyzzy", "there is no command /xyzzy; /help lists those there are"),
         ("/switch", "/switch needs a model, such as /switch openai-chat:NAME"),
@@ -291,7 +324,7 @@ def test_help_lists_every_command(bench):
         terminal.wait_for_prompt(2)
         terminal.type("\x04")
         assert terminal.end() == 0
-    for name in ("/help", "/switch", "/status", "/resume", "/cancel", "/thread", "/quit"):
+    for name in ("/help", "/switch", "/image", "/status", "/resume", "/cancel", "/thread", "/quit"):
         assert f"\n{name} " in terminal.display.text()
 
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from stoic.cli.cleaning import folded
-from stoic.cli.wording import describe
-from stoic.events import ToolEnded
+from stoic.cli.wording import describe, ending
+from stoic.events import OutcomeReached, ToolEnded
 
 
 @given(st.text(st.sampled_from("ab 漢"), max_size=60), st.integers(0, 6), st.integers(16, 40))
@@ -40,3 +40,39 @@ def test_a_command_that_failed_gets_no_tick(text: str, mark: str):
     line = describe(ToolEnded(operation="o", tool="shell", state="returned", text=text))
     assert line is not None
     assert line.text.startswith(f"{mark} shell returned: ")
+
+
+def test_a_call_that_was_not_run_is_shown_with_its_arguments():
+    arguments = '{"command":"rm -rf ' + "x" * 100 + '"}'
+    event = ToolEnded(
+        operation="o", tool="shell", state="not_run", failure="tool_denied", text="[runtime] No.", arguments=arguments
+    )
+    line = describe(event)
+    assert line is not None
+    assert line.text == f"- shell not run (tool_denied): rm -rf {'x' * 52}… · No."
+
+
+def test_the_name_of_a_tool_that_a_model_made_up_commands_nothing():
+    line = describe(ToolEnded(operation="o", tool="\x1b[2Jnope\x07", state="not_run", failure="unknown_tool"))
+    assert line is not None
+    assert line.text == "- nope not run (unknown_tool)"
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("Stopped after 2 seconds, the limit.", "stopped: after 2 seconds, the limit."),
+        ("Stopped: the agent repeats itself.", "stopped: the agent repeats itself."),
+        ("p:m refused this request.", "stopped: p:m refused this request."),
+    ],
+)
+def test_an_ending_says_its_name_once(message: str, shown: str):
+    line = ending(OutcomeReached(outcome="stopped", message=message))
+    assert line is not None
+    assert line.text == shown
+
+
+def test_a_turn_that_waits_for_something_else_says_so():
+    line = ending(OutcomeReached(outcome="parked", reason="time"))
+    assert line is not None
+    assert line.text == "parked: the turn waits for time"

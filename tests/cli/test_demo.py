@@ -17,7 +17,7 @@ from stoic.cli.demo_play import LEDGER, ORDER, SUMMARY, VOID
 from stoic.cli.demo_proof import Claim, prove
 from stoic.store.sqlite import SqliteStore
 
-CLAIMS = 13
+CLAIMS = 18
 WIDEST = 80
 DEAD = Crash(pid=4711, signal=signal.SIGKILL, in_the_middle=True, left_nothing=True)
 
@@ -102,6 +102,14 @@ def test_demo_kills_a_process_in_the_middle_of_a_write_and_does_not_repeat_it(pl
     assert "? shell effect UNKNOWN" in done.stdout
     assert "- shell not run (tool_denied)" in done.stdout
     assert (folder_of(bench) / "workspace" / LEDGER).read_text() == ORDER
+
+
+def test_demo_withholds_a_refused_result_and_stops_a_loop_with_its_reason(played):
+    _, done, _ = played
+    assert "⊘ withheld from the model" in done.stdout
+    assert done.stdout.count("print_file not run (unknown_tool)") == 10
+    assert done.stdout.count("print_file not run (stuck_loop)") == 4
+    assert "stopped: the agent repeats itself" in done.stdout
 
 
 def test_demo_leaves_no_process_and_no_pipe_behind(played):
@@ -258,4 +266,5 @@ def test_claims_about_requests_fail_without_the_provider_s_record(played):
         "one call with wrong arguments was not run, and the model was told",
         "4 sends met an overload, then anthropic:demo answered; the log says why",
         "the model was told that the effect is unknown",
+        "its text was in one request, the refused one, and in none after it",
     ]

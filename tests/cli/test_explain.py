@@ -251,8 +251,30 @@ def test_pasted_text_is_explained(name):
 
 
 @pytest.mark.parametrize(
+    ("text", "evidence"),
+    [
+        ("curl: (6) Could not resolve host: api.openai.com", ("curl", "(6) Could not resolve host: api.openai.com")),
+        ("curl: (28) Operation timed out", ("curl", "(28) Operation timed out")),
+        ("socket.gaierror: [Errno -2] Name or service not known", ("exception.type", "socket.gaierror")),
+        (
+            json.dumps(
+                {"request": {"url": "https://x"}, "response": {"status": 0, "_error": "net::ERR_NAME_NOT_RESOLVED"}}
+            ),
+            ("response._error", "net::ERR_NAME_NOT_RESOLVED"),
+        ),
+        ('{"told_as": {"field": "x"}, "status": 500}', ("status", "500")),
+    ],
+)
+def test_evidence_names_what_stands_in_the_text(text, evidence):
+    (line,) = explained(text)
+    assert [(one["field"], one["value"]) for one in line["evidence"]] == [evidence]
+
+
+@pytest.mark.parametrize(
     ("trace", "provider"),
     [
+        ("curl: (6) Could not resolve host: api.openai.com\n", "openai"),
+        ("curl: (7) Failed to connect to api.anthropic.com port 443 after 1 ms\n", "anthropic"),
         (OPENAI_TRACE, "openai"),
         (CHAINED_TRACE, "anthropic"),
         (BOTO_TRACE, "bedrock"),

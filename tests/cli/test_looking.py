@@ -1,8 +1,12 @@
 """`stoic show` and `stoic threads`: what the log looks like to a person and to a program."""
 
-import asyncio
+import contextlib
 import json
+import os
 from typing import Any
+
+import pytest
+from tests.cli.test_run import WRITE, park
 
 from stoic.cli.timeline import timeline
 from stoic.records import Operation, Owner, Row, Step, ThreadRecord, ViewChange
@@ -77,7 +81,7 @@ def test_show_tells_fallbacks_switches_and_events_of_kinds_it_does_not_know():
         "a person switched to p:a",
         "⇄ p:b answers the rest of this turn: p:a failed (auth)",
         "⇄ p:b answers the rest of this turn: p:a is closed after auth",
-        "novelty what=a[2J thing",
+        "novelty what=a thing",
         "novelty",
     ]
 
@@ -127,7 +131,7 @@ async def quarantine(database) -> None:
     lease = await store.acquire("t", "o", 1)
     call = {"type": "call", "name": "read_file", "arguments": '{"path":"x"}'}
     rows = [
-        row(1, role="user", kind="message", content={"text": f"first {CANARY}"}),
+        row(1, role="user", kind="message", content={"text": "my own words"}),
         row(2, role="assistant", kind="reply", content={"parts": [call]}, accepted=False),
         row(
             3,
@@ -146,16 +150,6 @@ async def quarantine(database) -> None:
     await store.close()
 
 
-def test_show_hides_the_bodies_of_quarantined_rows(bench):
-    asyncio.run(quarantine(bench.database))
-    human, program = bench.stoic("show", "t"), bench.stoic("show", "t", "--json")
-    assert CANARY not in human.stdout + program.stdout
-    assert human.stdout.count("[hidden: quarantined]") == 2
-    assert "delivered, NOT readable" in human.stdout
-    assert json.loads(program.stdout)["calls"][0]["readable"] is False
-    assert json.loads(program.stdout)["rows"][2]["view"] == {"text": "withheld"}
-
-
 def test_show_names_threads_like_the_unknown_one(bench):
     with ScriptedProvider([["text:ok"], ["text:ok"]]) as provider:
         bench.stoic(*bench.working(provider, "go", "--thread", "brave-otter"))
@@ -166,10 +160,87 @@ def test_show_names_threads_like_the_unknown_one(bench):
 
 
 def test_looking_creates_no_log(bench):
-    shown, listed = bench.stoic("show", "t"), bench.stoic("threads")
-    assert (shown.returncode, shown.stderr.count("\n")) == (2, 1)
-    assert (listed.returncode, listed.stdout) == (0, "no threads yet; `stoic run` begins one\n")
+    shown = bench.stoic("show", "t")
+    absent = f"there is no log at {bench.database} (named by $STOIC_DB)"
+    assert (shown.returncode, shown.stdout, shown.stderr) == (2, "", f"stoic: there is no thread 't': {absent}\n")
+    for command in (["threads"], ["threads", "--json"], ["operations", "list"], ["health"], ["health", "--json"]):
+        done = bench.stoic(*command)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", f"stoic: {absent}; `stoic run` begins one\n")
     assert not bench.database.exists()
+
+
+def test_log_at_its_usual_place_is_not_said_to_be_named(bench):
+    done = bench.stoic("threads", STOIC_DB="")
+    usual = bench.folder / ".local" / "share" / "stoic" / "stoic.db"
+    assert done.stderr == f"stoic: there is no log at {usual}; `stoic run` begins one\n"
+
+
+@pytest.mark.parametrize(
+    ("database", "said"),
+    [("postgresql://me:word@h/x", "named as a postgresql:// URL"), ("x" * 300, "File name too long")],
+)
+def test_database_that_cannot_be_one_is_one_line_and_exits_2(database, said, bench):
+    for command in (["show", "t"], ["threads"], ["operations", "list"], ["health"], ["run", "--continue"]):
+        done = bench.stoic(*command, STOIC_DB=database, STOIC_MODEL="openai-chat:m")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert said in done.stderr
+        assert "word" not in done.stderr
+
+
+def test_after_a_kill_show_says_what_is_known_and_how_to_go_on(bench):
+    for name in ("started", "block"):
+        os.mkfifo(bench.workspace / name)
+    command = json.dumps({"command": "echo > started; cat block"})
+    with ScriptedProvider([[f"tool:shell({command})"], ["text:I cannot tell."]]) as provider:
+        with bench.start(*bench.working(provider, "hi", "--thread", "t", "--yes")) as process:
+            (bench.workspace / "started").read_text()
+            running = bench.stoic("show", "t").stdout
+            process.kill()
+        shown, listed, journal = (bench.stoic(*each).stdout for each in (["show", "t"], ["threads"], OPERATIONS))
+        program = json.loads(bench.stoic("show", "t", "--json").stdout)
+        undecided = bench.stoic(*OPERATIONS, "--unknown", "--json").stdout
+        let_end(bench.workspace / "block")
+        assert bench.stoic(*bench.working(provider, "--thread", "t", "--yes")).returncode == 0
+    assert "thread t · 1 turn · open (running)" in running
+    assert "no result yet: running · t.1.1.0" in running
+    assert f"  running in process {process.pid} on " in running
+    assert "thread t · 1 turn · open (interrupted)" in shown
+    assert "no result yet: it was running when its process ended · t.1.1.0" in shown
+    assert "interrupted: no process works on this turn; `stoic run --thread t` goes on with it" in shown
+    assert "open (interrupted)" in listed
+    assert "exec · was running when its process ended" in journal
+    assert (program["state"]["detail"], program["calls"][0]["succeeded"]) == ("interrupted", "unknown")
+    assert json.loads(undecided).items() >= {"operation": "t.1.1.0", "state": "running", "lost": True}.items()
+
+
+OPERATIONS = ["operations", "list"]
+
+
+def let_end(pipe) -> None:
+    """Let whoever still reads the pipe come to its end."""
+    with contextlib.suppress(OSError):  # nobody does
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+
+
+def test_show_names_messages_that_wait_and_what_a_parked_turn_waits_for(bench):
+    with ScriptedProvider([[WRITE]]) as provider:
+        park(bench, provider)
+        bench.stoic(*bench.working(provider, "words that wait", "--thread", "t"))
+    shown = bench.stoic("show", "t").stdout
+    assert "  parked: `stoic run --thread t` on a terminal asks again, with --yes it allows\n" in shown
+    assert shown.endswith("  unread message:\n      words that wait\n")
+
+
+def test_hints_quote_a_thread_that_no_shell_takes_for_one_word(bench):
+    with (
+        ScriptedProvider([[WRITE]]) as provider,
+        bench.terminal(*bench.working(provider, "x", "--thread", "my thread"), columns=200) as terminal,
+    ):
+        terminal.wait_for("Allow?")
+        terminal.type("\x04")
+        assert terminal.end() == 7
+    assert "`stoic run --thread 'my thread'` asks again" in terminal.display.text()
+    assert "`stoic run --thread 'my thread'` on a terminal" in bench.stoic("show", "my thread").stdout
 
 
 def test_show_of_a_broken_log_is_one_line_and_exits_2(bench):

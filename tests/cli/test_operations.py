@@ -79,11 +79,12 @@ def test_wrong_usage_is_one_line(bench):
 
 def test_looking_creates_no_log(bench):
     listed = bench.stoic("operations", "list")
-    assert (listed.returncode, listed.stdout) == (0, "no operations yet\n")
+    assert (listed.returncode, listed.stdout) == (0, "")
+    assert listed.stderr.startswith(f"stoic: there is no log at {bench.database}")
     for arguments in (["list", "--thread", "t"], ["resolve", "t.1.1.0", "done"]):
         done = bench.stoic("operations", *arguments)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-        assert "does not exist yet" in done.stderr
+        assert f"there is no log at {bench.database}" in done.stderr
     assert not bench.database.exists()
 
 

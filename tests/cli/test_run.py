@@ -101,8 +101,113 @@ def test_without_yes_and_terminal_a_write_is_denied_and_the_model_told(bench):
         done = bench.stoic(*bench.working(provider, "hello"))
         assert provider.requests[1].holds("The permission rules of this run do not allow this call of write_file")
     assert (done.returncode, done.stdout) == (0, "Then not.\n")
-    assert "- write_file not run (tool_denied)" in done.stderr
+    assert "- write_file not run (tool_denied): path=a.txt  content=new · The permission rules of" in done.stderr
     assert list(bench.workspace.iterdir()) == []
+
+
+HINT = "stoic: nobody is at a terminal to be asked, so writes and commands were denied; --yes allows them"
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_denial_for_want_of_a_terminal_tells_the_person_once_what_allows(form, bench):
+    again = 'tool:shell({"command":"ls"})'
+    with ScriptedProvider([[WRITE, again], [again], ["text:Then not."]]) as provider:
+        done = bench.stoic(*bench.working(provider, "hello", *form))
+    assert done.returncode == 0
+    assert [line for line in done.stderr.splitlines() if "--yes" in line] == [HINT]
+
+
+def test_call_that_is_not_run_for_another_reason_needs_no_hint(bench):
+    with ScriptedProvider([["tool:nope({})"], ["text:ok"]]) as provider:
+        done = bench.stoic(*bench.working(provider, "hello", "--json"))
+    assert (done.returncode, done.stderr) == (0, "")
+    ended = next(event for event in lines_of(done.stdout) if event["type"] == "tool_ended")
+    assert (ended["state"], ended["arguments"]) == ("not_run", "{}")
+
+
+def test_question_to_a_person_stays_theirs_without_a_terminal(bench):
+    with ScriptedProvider([[WRITE], ["text:Written."], ["text:More."]]) as provider:
+        park(bench, provider)
+        done = bench.stoic(*bench.working(provider, "--thread", "t"))
+        assert (done.returncode, done.stdout) == (7, "")
+        again = "`stoic run --thread t` on a terminal asks, with --yes it allows"
+        assert f"parked: a person must decide about write_file path=a.txt  content=new. {again}\n" in done.stderr
+        assert not (bench.workspace / "a.txt").exists()
+        told = bench.stoic(*bench.working(provider, "and more", "--thread", "t", "--json"))
+        assert told.returncode == 7
+        assert lines_of(told.stdout)[-1]["questions"][0]["tool"] == "write_file"
+        assert told.stderr.startswith("stoic: parked: a person must decide about write_file")
+        assert len(provider.requests) == 1
+        assert "parked (permission) · 1 unread" in bench.stoic("threads").stdout
+        done = bench.stoic(*bench.working(provider, "--thread", "t", "--yes"))
+    assert (done.returncode, done.stdout) == (0, "Written.\nMore.\n")
+    assert (bench.workspace / "a.txt").exists()
+
+
+def test_message_to_a_parked_thread_is_said_to_wait(bench):
+    with ScriptedProvider([[WRITE]]) as provider:
+        park(bench, provider)
+        done = bench.stoic(*bench.working(provider, "and more", "--thread", "t"))
+    assert done.returncode == 7
+    assert done.stderr.endswith("1 message of this thread will be answered after that\n")
+
+
+def park(bench, provider) -> None:
+    """Leave the thread `t` with a question that nobody answered."""
+    with bench.terminal(*bench.working(provider, "x", "--thread", "t")) as terminal:
+        terminal.wait_for("Allow?")
+        terminal.type("\x04")
+        assert terminal.end() == 7
+
+
+def test_waiting_for_a_turn_of_another_process_is_said(bench):
+    with (
+        ScriptedProvider([["text:one", "gate:later"], ["text:two"]]) as provider,
+        bench.start(*bench.working(provider, "first", "--thread", "t", "--json")) as first,
+    ):
+        assert first.stdout
+        while b"text_delta" not in first.stdout.readline():
+            pass
+        with bench.start(*bench.working(provider, "second", "--thread", "t")) as second:
+            assert second.stdout
+            assert second.stderr
+            said = second.stderr.readline().decode()
+            provider.open_gate("later")
+            assert (second.wait(LIMIT_SECONDS), second.stdout.read()) == (0, b"two\n")
+        first.stdout.read()
+    assert said.startswith(f"waiting: a turn of thread t runs in process {first.pid} on ")
+
+
+def test_failure_of_the_network_names_the_server(bench):
+    with ScriptedProvider([]) as provider:
+        server = provider.base_url.removesuffix("/v1")
+    bench.environment["OPENAI_API_KEY"] = "sk-canary-1234567"
+    with bench.start(*bench.working(provider, "hi", "--thread", "t")) as process:
+        assert process.stderr
+        failed = b""
+        while b"attempt 1" not in failed:
+            failed = process.stderr.readline()
+        process.terminate()
+        rest = process.stderr.read()
+        assert process.wait(LIMIT_SECONDS) == 143
+    shown = bench.stoic("show", "t").stdout
+    why = f"✗ attempt 1 of round 1: network (exception.cause[0]=ConnectionRefusedError): {server}: "
+    assert failed.decode().startswith(why)
+    assert f"        {server}: " in shown
+    assert "canary" not in failed.decode() + rest.decode() + shown
+
+
+def test_escape_sequences_of_an_answer_do_not_reach_a_pipe(bench):
+    with ScriptedProvider([["text:a\x1b[2J\x1b]0;title\x07\tb\r\nc\x9b31md\u200f"]]) as provider:
+        done = bench.stoic(*bench.working(provider, "hi"))
+    assert done.stdout == "a\tb\ncd\u200f\n"
+
+
+def test_new_log_is_said_once_so_that_a_misspelt_path_is_seen(bench):
+    with ScriptedProvider([["text:ok"]] * 2) as provider:
+        first, second = (bench.stoic(*bench.working(provider, "hi")) for _ in range(2))
+    assert f"a new log begins: {bench.database}\n" in first.stderr
+    assert "log" not in second.stderr
 
 
 def test_yes_allows_writes_and_commands_in_the_workspace(bench):
@@ -170,21 +275,39 @@ WRONG = {
         ["run", "hi", "--model", "openai-chat:m", "--base-url", "http://127.0.0.1:1", "--thread", ""],
         "thread id ''",
     ),
+    "two models, one name": (["run", "hi", "--model", "openai:m", "--model", "openai:m"], "is named twice"),
+    "no name": (["run", "hi", "--model", "openai:"], "the name after openai: is missing"),
+    "bad temperature": (["run", "hi", "--model", "openai:m", "--temperature", "9"], "temperature"),
+    "bad effort": (["run", "hi", "--model", "openai:m", "--effort", "much"], "much"),
+    "no tokens": (["run", "hi", "--model", "openai:m", "--max-tokens", "0"], "max_tokens"),
+    "word in place of a number": (["run", "hi", "--max-seconds", "soon"], "Invalid value for '--max-seconds'"),
+    "key in the url": (
+        ["run", "hi", "--model", "openai:m", "--base-url", "http://me:word@h/v1"],
+        "the base URL holds a user name or password",
+    ),
+    "thread id with a line end": (
+        ["run", "hi", "--model", "openai-chat:m", "--base-url", "http://127.0.0.1:1", "--thread", "a\nb"],
+        "thread id 'a\\nb'",
+    ),
+    "one word too many": (["run", "hi", "there"], "unexpected extra argument"),
+    "image without a message": (["run", "--thread", "t", "--image", "x"], "--image goes with a message"),
     "unknown thread": (
         ["run", "--model", "openai-chat:m", "--base-url", "http://127.0.0.1:1", "--thread", "nope"],
-        "there is no thread 'nope'",
+        "there is no thread 'nope': there is no log at ",
     ),
 }
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["plain", "json"])
 @pytest.mark.parametrize(("arguments", "said"), WRONG.values(), ids=WRONG)
-def test_wrong_usage_is_one_line_that_says_what_and_exits_2(arguments, said, bench):
+def test_wrong_usage_is_one_line_that_says_what_and_exits_2(arguments, said, form, bench):
     (bench.folder / "file").touch()
-    done = bench.stoic(*arguments)
+    done = bench.stoic(*arguments, *form)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("stoic: ")
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+    assert not bench.database.exists()
 
 
 def test_prompt_on_stdin_that_is_not_utf8_is_refused(bench):
@@ -215,7 +338,8 @@ def test_thread_without_open_turn_has_nothing_to_go_on_with(bench):
         bench.stoic(*bench.working(provider, "hi", "--thread", "t"))
         done = bench.stoic(*bench.working(provider, "--thread", "t"))
     assert done.returncode == 2
-    assert done.stderr == "stoic: thread 't' has nothing to go on with: no turn is open; give a PROMPT\n"
+    said = "thread 't' has nothing to go on with: no turn is open; `stoic run --thread t PROMPT` begins one"
+    assert done.stderr == f"stoic: {said}\n"
 
 
 def test_message_left_unread_by_a_crash_is_answered_by_going_on(bench):

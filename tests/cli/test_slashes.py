@@ -2,7 +2,8 @@
 
 import pytest
 
-from stoic.cli.slashes import COMMANDS, Slash, help_text, parse, unknown
+from stoic.cli.slashes import COMMANDS, Slash, help_text, parse, switch_of, unknown
+from stoic.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -30,3 +31,22 @@ def test_unknown_command_names_the_nearest(typed, near):
 
 def test_help_names_every_command():
     assert [name for name in COMMANDS if f"/{name}" not in help_text()] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("openai:m", ("openai:m", None)),
+        ("--mode plan", (None, "plan")),
+        ("--mode=plan openai:m", ("openai:m", "plan")),
+        ("openai:m --mode plan", ("openai:m", "plan")),
+    ],
+)
+def test_switch_names_a_model_a_mode_or_both(typed, meant):
+    assert switch_of(typed) == meant
+
+
+@pytest.mark.parametrize("typed", ["", "--mode", "a:b c:d", "--mod plan", "--mode plan --mode act"])
+def test_a_switch_that_says_something_else_says_how_it_is_written(typed):
+    with pytest.raises(UsageError, match="/switch"):
+        switch_of(typed)

@@ -51,7 +51,7 @@ def test_long_text_of_wide_characters_vanishes_whole_on_any_width(columns, bench
         provider.open_gate("seen")
         assert terminal.end() == 0
     shown = terminal.display.text()
-    assert "wide" not in shown
+    assert "wide words" not in shown
     assert "漢" not in shown
     assert "short" in shown
     assert shown.startswith("thread ")
@@ -87,10 +87,15 @@ def test_no_color_leaves_out_colours(bench):
 
 def test_control_and_escape_characters_of_model_and_tool_do_nothing(bench):
     (bench.workspace / "evil.txt").write_text("\x1b]0;title\x07\x1b[2Jcleared")
-    script = [["text:a\x1b[2J\x07\x9bb\u202ec", 'tool:read_file({"path":"evil.txt"})'], ["text:end"]]
+    script = [
+        ["text:a\x1b[2J\x07\x9bb\u202ec", 'tool:read_file({"path":"evil.txt"})'],
+        ["text:\x1b[", "text:2Jend\x1b]"],
+    ]
     with ScriptedProvider(script) as provider, bench.terminal(*bench.working(provider, "x")) as terminal:
         assert terminal.end() == 0
-    assert "a[2Jbc" in terminal.display.text()
+    assert "\nac\n" in terminal.display.text()
+    assert "read_file returned: cleared" in terminal.display.text()
+    assert "\nend\n" in terminal.display.text()
     assert terminal.display.unknown == []
     assert "\x1b[2J" not in terminal.raw
 

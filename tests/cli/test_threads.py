@@ -27,6 +27,17 @@ def test_delete_with_yes_deletes_that_thread_alone(bench):
     assert [json.loads(line)["thread"] for line in listed] == ["kept"]
 
 
+def test_delete_forgets_what_was_kept_of_long_results_and_of_no_other_thread(bench):
+    long = 'tool:shell({"command":"seq 1 20000"})'
+    with ScriptedProvider([[long], ["text:ok"]] * 2) as provider:
+        for thread in ("gone", "kept"):
+            bench.stoic(*bench.working(provider, "go", "--thread", thread, "--yes"))
+    kept = bench.folder / "spill"
+    assert sorted(path.name for path in kept.iterdir()) == ["gone", "kept"]
+    assert bench.stoic("threads", "delete", "gone", "--yes").returncode == 0
+    assert [path.name for path in kept.iterdir()] == ["kept"]
+
+
 @pytest.mark.parametrize(("answer", "code", "left"), [("y", 0, 0), ("n", 6, 1), ("", 6, 1), ("\x04", 6, 1)])
 def test_delete_asks_at_a_terminal_and_only_yes_deletes(answer, code, left, bench):
     talk(bench, "t")

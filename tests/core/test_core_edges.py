@@ -16,7 +16,6 @@ from stoic.core.guard import Guard
 from stoic.core.history import History
 from stoic.core.plan import DENY_EFFECTS
 from stoic.core.replay import gate, messages
-from stoic.core.segment import fingerprint
 from stoic.core.steps import Context, intend
 from stoic.core.turn import turn
 from stoic.errors import BrokenInvariantError, UnsendableError
@@ -130,7 +129,7 @@ def test_a_complete_reply_cannot_fail_a_turn():
     ctx = Context(world.history(), world.plan, 0)
     attempt = None
     with pytest.raises(BrokenInvariantError, match="no failure"):
-        next(fail(ctx, attempt, Verdict(failure=None), said("ok"), []))  # pyright: ignore[reportArgumentType]
+        next(fail(ctx, attempt, Verdict(failure=None), said("ok"), [], []))  # pyright: ignore[reportArgumentType]
 
 
 def test_a_turn_closed_behind_its_back_is_a_bug():
@@ -192,18 +191,12 @@ def test_a_guard_made_anew_counts_what_the_rows_say():
     life = Life(denied)
     while len([each for each in denied.rows if each.kind == "result"]) < 31:
         life.step()
-    state = denied.history().open_turn
+    history = denied.history()
+    state = history.open_turn
     assert state is not None
-    anew = Guard(denied.plan.tools, state)
+    anew = Guard(denied.plan.tools, None, history.uncounted)
     assert anew.blocks(state.calls[0])
     assert anew.before(state.calls[0]).rule == "global_breaker"
-
-
-def test_the_order_of_parameters_does_not_shape_the_prefix_and_that_of_tools_does():
-    first: dict[str, Any] = {"provider": "p", "api": "chat", "model": "m", "mode": "", "system": "s", "tools": []}
-    assert fingerprint(**first, parameters={"a": 1, "b": 2}) == fingerprint(**first, parameters={"b": 2, "a": 1})
-    second: dict[str, Any] = first | {"system": "t"}
-    assert fingerprint(**first, parameters={}) != fingerprint(**second, parameters={})
 
 
 @pytest.mark.parametrize(
@@ -240,6 +233,24 @@ BARE = Report(provider="p")
             "refused ← OSError: 111",
         ),
         (replace(BARE, exception=ExceptionFact(type="httpcore2.ReadError", message="")), "httpcore2.ReadError"),
+        (
+            replace(
+                BARE,
+                exception=ExceptionFact(
+                    type="T", message="no such name", cause=["gaierror: no such name"], fields={"server": "https://h:1"}
+                ),
+            ),
+            "https://h:1: no such name",
+        ),
+        (
+            replace(
+                BARE,
+                exception=ExceptionFact(
+                    type="T", message="refused", fields={"server": "https://h", "proxy": "http://p:3128"}
+                ),
+            ),
+            "https://h through the proxy http://p:3128: refused",
+        ),
         (BARE, None),
     ],
 )

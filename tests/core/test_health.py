@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from stoic.core.failures import Axis, FailureClass
-from stoic.core.health import HealthPolicy, Says, Signs, admit, after_attempt, begin_trial, retry_now, says
+from stoic.core.health import Attempt, HealthPolicy, Says, Signs, admit, after_attempt, begin_trial, retry_now, says
 from stoic.records import Health
 
 POLICY = HealthPolicy()
@@ -23,25 +23,25 @@ def bad(
     *,
     used_up: bool = False,
 ) -> Health:
-    return after_attempt(
-        health,
-        POLICY,
-        SIGNS,
-        now_ms,
+    attempt = Attempt(
+        policy=POLICY,
+        signs=SIGNS,
+        ended_at_ms=now_ms,
         said=Says.BAD,
         failure=failure,
         axis=axis,
         retry_after_ms=wait_ms,
         used_up=used_up,
     )
+    return after_attempt(health, attempt)
 
 
 def good(health: Health) -> Health:
-    return after_attempt(health, POLICY, SIGNS, 0, said=Says.GOOD)
+    return after_attempt(health, Attempt(policy=POLICY, signs=SIGNS, ended_at_ms=0, said=Says.GOOD))
 
 
 def nothing(health: Health) -> Health:
-    return after_attempt(health, POLICY, SIGNS, 0, said=Says.NOTHING)
+    return after_attempt(health, Attempt(policy=POLICY, signs=SIGNS, ended_at_ms=0, said=Says.NOTHING))
 
 
 def opened(now_ms: int = 1_000) -> Health:
@@ -140,6 +140,13 @@ def test_cooldowns_grow_from_30_seconds_to_5_minutes_and_stay_there():
         waits.append(health.until_ms - now_ms)
         now_ms = health.until_ms
     assert waits == [30_000, 60_000, 300_000, 300_000, 300_000]
+
+
+def test_an_attempt_that_had_begun_before_it_opened_renews_the_cooldown_and_opens_nothing_anew():
+    late = bad(bad(opened(1_000), 1_500, used_up=True), 2_000, used_up=True)
+    assert (late.openings, late.until_ms, late.failed_at_ms, late.bad_in_a_row) == (1, 32_000, 2_000, 3)
+    earlier = bad(late, 1_800)
+    assert (earlier.until_ms, earlier.failed_at_ms) == (32_000, 2_000)
 
 
 def test_a_stated_wait_replaces_a_shorter_cooldown():

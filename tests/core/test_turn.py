@@ -8,6 +8,7 @@ from stoic.core import notes
 from stoic.core.budget import Limits
 from stoic.core.commands import CallResult, Sleep
 from stoic.core.plan import ASK_FOR_EFFECTS, DENY_EFFECTS
+from stoic.core.quarantine import read_placeholder
 from stoic.records import AssistantMessage, CallPart, Outcome, Parked, TextPart, ToolMessage, Usage, UserMessage
 
 
@@ -162,7 +163,7 @@ def test_a_refusal_is_one_send_and_leaves_the_view():
     assert world.sends[-1][1] == [UserMessage(text="good words")]
 
 
-def test_a_refused_tool_result_becomes_a_fixed_note_and_pairs_stay_pairs():
+def test_a_refused_tool_result_becomes_its_placeholder_and_pairs_stay_pairs():
     world = World(plan(tool("look", "read")), scripted(called(("look", "{}")), report([], "content_filter")))
     world.message("look")
     assert outcome_of(world).refused
@@ -171,7 +172,9 @@ def test_a_refused_tool_result_becomes_a_fixed_note_and_pairs_stay_pairs():
     run(world)
     view = world.sends[-1][1]
     assert isinstance(view[2], ToolMessage)
-    assert view[2].text == notes.WITHHELD_RESULT
+    placeholder = read_placeholder(view[2].text)
+    assert placeholder is not None
+    assert placeholder.operation == "t.1.1.0"
     assert view[0] == UserMessage(text="look")
 
 
@@ -217,6 +220,19 @@ def test_a_question_parks_the_turn_and_its_answer_goes_on():
     assert run(world) == parked
     world.put("answer", {"operation": "t.1.1.0", "tool": "send", "answer": "once", "session": "s1"})
     world.put("answer", {"operation": "t.1.1.1", "tool": "send", "answer": "deny", "session": "s1"})
+    assert outcome_of(world).outcome == "completed"
+    assert world.effects == ["t.1.1.0"]
+
+
+def test_a_question_stays_a_persons_when_a_run_that_denies_takes_the_turn_up():
+    ask = plan(tool("send", "send"), permissions=ASK_FOR_EFFECTS)
+    world = World(ask, scripted(called(("send", '{"n":1}')), called(("send", '{"n":2}')), said("ok")))
+    world.message()
+    parked = run(world)
+    world.plan = plan(tool("send", "send"), permissions=DENY_EFFECTS)
+    assert isinstance(parked, Parked)
+    assert run(world) == parked
+    world.put("answer", {"operation": "t.1.1.0", "tool": "send", "answer": "once", "session": "s"})
     assert outcome_of(world).outcome == "completed"
     assert world.effects == ["t.1.1.0"]
 

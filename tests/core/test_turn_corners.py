@@ -27,7 +27,7 @@ def test_an_equal_call_of_a_write_known_to_be_done_is_told_so_and_not_run():
     assert world.effects.count("t.1.2.0") == 0
     result = world.sends[2][1][-1]
     assert isinstance(result, ToolMessage)
-    assert "is done" in result.text
+    assert "The tool's own status function says that operation t.1.1.0 of pay is done" in result.text
 
 
 @pytest.mark.parametrize("facts", [{"idempotent": True}, {"keyed": True}])

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.core.test_repairs import CORRUPT, NO_ROOM, TOO_LARGE, UNSIGNED
 from tests.core.world import Life, World, called, cut, http, plan, report, run, said, scripted, tool
 
 from stoic.core.budget import Limits
 from stoic.core.commands import Commit, Next, PlannedCall, Send, Sleep, Start
-from stoic.core.history import EFFECTS
 from stoic.core.replay import gate, messages
-from stoic.records import CallPart, Outcome, Parked, Report, TextPart, UserMessage
+from stoic.records import CallPart, Outcome, Parked, Report, TextPart, ThinkingPart, UserMessage
 
 TOOLS = (
     tool("look", "read"),
@@ -23,6 +23,9 @@ TOOLS = (
     tool("set", "write", idempotent=True),
     tool("key", "send", keyed=True),
 )
+THOUGHT = report([ThinkingPart(text="hm", signature="sealed"), CallPart(name="look", arguments="{}")], "tool_calls")
+MOST_SENDS = 4 + 3 + 3 + 1
+"""Of a round: four by the clock, one with each note, one of each changed request, one after compaction."""
 SCRIPTS: dict[str, list[Report]] = {
     "plain": [said("hello")],
     "retries": [http(503, "server_error"), cut(TextPart(text="ha")), said("hello")],
@@ -41,12 +44,17 @@ SCRIPTS: dict[str, list[Report]] = {
     "write loop": [called(("put", "{}"))],
     "refused": [called(("look", "{}")), report([TextPart(text="x")], "content_filter")],
     "invalid": [http(400, "invalid_request_error")],
+    "no room": [http(503, "server_error"), NO_ROOM, called(("look", "{}")), NO_ROOM, said("ok")],
+    "images": [called(("look", "{}")), TOO_LARGE, said("ok")],
+    "new image": [TOO_LARGE, http(503, "server_error"), TOO_LARGE],
+    "signature": [THOUGHT, UNSIGNED, called(("pay", "{}")), http(503, "server_error"), said("ok")],
+    "corrupt": [THOUGHT, CORRUPT, UNSIGNED],
 }
 
 
 def world_of(reports: list[Report], **fields: object) -> World:
     world = World(plan(*TOOLS, **fields), scripted(*reports))
-    world.message()
+    world.put("message", {"text": "go", "images": [{"media_type": "image/png", "data_base64": "AA=="}]})
     return world
 
 
@@ -72,7 +80,7 @@ def check_sound(world: World) -> None:
     assert len(calls) == results.total(), "every call has a result"
     assert not any(operation.state in {"intended", "running"} for operation in world.operations.values())
     starts = Counter((send.round, send.attempt) for send, _ in world.sends)
-    assert all(attempt <= 6 for _, attempt in starts), "the attempts of a round are bounded"
+    assert all(attempt <= MOST_SENDS for _, attempt in starts), "the attempts of a round are bounded"
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -89,7 +97,7 @@ def test_after_every_commit_a_new_generator_yields_the_living_ones_next_command(
     check_sound(world)
 
 
-def crashes(name: str, *, after: bool) -> None:
+def crashes(name: str, *, after: bool, keeps_ends: bool = False) -> None:
     """Die once at every command (in a long turn at 40 of them), before it or right after it was performed, and go on."""
     total = 0
     life = Life(world_of(SCRIPTS[name]))
@@ -98,6 +106,7 @@ def crashes(name: str, *, after: bool) -> None:
         total += 1
     for at in range(0, total, max(1, total // 40)):
         world = world_of(SCRIPTS[name])
+        world.keeps_ends = keeps_ends
         life = Life(world)
         for _ in range(at):
             life.step()
@@ -118,6 +127,11 @@ def test_a_crash_before_any_command_leads_to_one_sound_end(name: str):
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_crash_after_any_command_leads_to_one_sound_end(name: str):
     crashes(name, after=True)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_where_ends_are_written_down_a_crash_after_any_command_repeats_nothing_that_ended(name: str):
+    crashes(name, after=True, keeps_ends=True)
 
 
 @pytest.mark.parametrize("status", ["done", "not_done", "unknown"])
@@ -192,15 +206,15 @@ def test_a_cancelled_write_is_unknown_and_a_call_not_started_is_not():
     assert world.operations["t.1.1.1"].runs == 0
 
 
-def test_a_started_operation_was_stored_as_running_before():
+def test_a_started_operation_read_or_write_was_stored_as_running_before():
     world = world_of(SCRIPTS["mixed"])
     life = Life(world)
     while not life.finished:
         if isinstance(life.command, Start):
             for planned in life.command.calls:
                 assert isinstance(planned, PlannedCall)
-                stored = world.operations[planned.operation.id].state
-                assert stored == ("running" if planned.operation.effect in EFFECTS else "intended")
+                assert world.operations[planned.operation.id] == planned.operation
+                assert planned.operation.state == "running"
         life.step()
 
 
@@ -226,6 +240,11 @@ def replies() -> st.SearchStrategy[Report]:
                 http(401, "invalid_api_key"),
                 http(400, "invalid_request_error"),
                 http(400, "context_length_exceeded"),
+                NO_ROOM,
+                TOO_LARGE,
+                CORRUPT,
+                UNSIGNED,
+                THOUGHT,
                 http(418, "teapot"),
                 cut(TextPart(text="half")),
                 cut(CallPart(name="pay", arguments="", whole=False)),
@@ -241,6 +260,7 @@ def test_random_scripts_with_random_crashes_cancels_and_answers_always_end_sound
     permissions = data.draw(st.sampled_from([{}, {"send": "ask", "write": "deny"}, {"write": "ask"}]))
     reports = data.draw(st.lists(replies(), min_size=1, max_size=6))
     world = world_of([*reports, said("end")], permissions=permissions, session="s", limits=Limits(max_rounds=8))
+    world.keeps_ends = data.draw(st.booleans())
     for status in data.draw(st.lists(st.sampled_from(["done", "not_done", "unknown"]), max_size=3)):
         world.statuses[f"t.1.{len(world.statuses) + 1}.0"] = status
     lives, may_cancel = 0, True

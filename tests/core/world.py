@@ -1,5 +1,6 @@
 """A world for one turn without any I/O: a disk that survives, and a driver that performs commands as a shell would."""
 
+import hashlib
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -16,9 +17,16 @@ from stoic.core.commands import (
     Command,
     Commit,
     Committed,
+    Compare,
+    Compared,
     Ended,
     Event,
+    Locate,
+    Located,
     Next,
+    Recall,
+    Recalled,
+    Remembered,
     Replied,
     Route,
     Send,
@@ -32,7 +40,9 @@ from stoic.core.commands import (
     Woke,
 )
 from stoic.core.history import EFFECTS, OPEN_STATES, History, changed_row
+from stoic.core.plain import plain
 from stoic.core.plan import Candidate, Plan
+from stoic.core.refusal import REMEMBERED_MS
 from stoic.core.replay import gate, messages
 from stoic.core.turn import turn
 from stoic.records import (
@@ -41,11 +51,14 @@ from stoic.records import (
     ExceptionFact,
     Health,
     InboxEntry,
+    Json,
     Message,
+    Notice,
     Operation,
     Outcome,
     Parked,
     Part,
+    RefusedBytes,
     Report,
     Row,
     TextPart,
@@ -112,12 +125,24 @@ class World:
         self.rows: list[Row] = []
         self.operations: dict[str, Operation] = {}
         self.health: dict[str, Health] = {}
+        self.loops: Json = None
+        """What was saved of the loop detector."""
         self.summary: str | None = "what happened before"
+        """What the agent's own summariser makes of it."""
+        self.summing: Callable[[Summarise], Report] | None = None
+        """What a model brings instead, when it is the one who sums up."""
         self.summarised: list[Summarise] = []
         self.others_health: list[Health] = []
         """What other workers have stored of the routes since this turn began."""
+        self.located: list[str] = []
+        """The data of the images where a provider points at."""
+        self.takes_max_tokens = True
+        """Whether the model takes another length of its reply than the agent's."""
         self.claims = True
         """Whether a trial that is asked for is granted."""
+        self.notices: dict[str, Notice] = {}
+        self.refused: dict[tuple[str, str, str], RefusedBytes] = {}
+        """What is remembered across threads; it may be shared with another world's."""
         self.inbox: list[InboxEntry] = []
         self.now_ms = 1_000_000
         self.sends: list[tuple[Send, list[Message]]] = []
@@ -128,6 +153,12 @@ class World:
         self.slept_ms: list[int] = []
         self.statuses: dict[str, str] = {}
         self.results: dict[str, CallResult] = {}
+        self.one_at_a_time = False
+        """Whether calls that run side by side end one after the other."""
+        self.keeps_ends = False
+        """Whether the end of a call is written down at once."""
+        self.ends: dict[str, CallResult] = {}
+        """Ends that are written down and whose results are not stored, by operation."""
         self.result: Callable[[str], CallResult] = lambda operation: CallResult(
             operation=operation, text=f"result of {operation}", state="returned"
         )
@@ -156,6 +187,20 @@ class World:
     def view(self) -> list[Message]:
         return messages(self.rows)
 
+    def shown(self, send: Send) -> list[Message]:
+        """Return what a send shows the model."""
+        return plain(self.view()) if send.plain else self.view()
+
+    def to_sum_up(self, command: Summarise) -> list[Message]:
+        """Return what a summary is made of."""
+        return messages([row for row in self.rows[: command.upto_seq] if row.seq not in command.kept])
+
+    def remembered(self, command: Send | Summarise, request_hash: str) -> RefusedBytes | None:
+        """Return the refusal of these bytes that forbids to send them again."""
+        known = self.refused.get((request_hash, command.route.provider, command.route.model))
+        is_fresh = known is not None and self.now_ms < known.refused_at_ms + REMEMBERED_MS
+        return known if is_fresh and not command.may_repeat else None
+
     def commit(self, step: Commit) -> list[Row]:
         rows = [self._stamp(draft, len(self.rows) + 1 + index) for index, draft in enumerate(step.rows)]
         changes = {change.seq: change for change in step.views}
@@ -167,8 +212,16 @@ class World:
         self.rows += rows
         for operation in step.operations:
             self.operations[operation.id] = operation
+            if operation.state not in {"intended", "running"}:
+                self.ends.pop(operation.id, None)
         for health in step.health:
-            self.health[health.route] = health
+            self.health[health.route] = health.onto(self.health.get(health.route))
+        if step.guard is not None:
+            self.loops = msgspec.json.decode(msgspec.json.encode(step.guard))
+        for notice in step.notices:
+            self.notices.setdefault(notice.key, notice)
+        for refused in step.refused:
+            self.refused[refused.hash, refused.provider, refused.model] = refused
         taken = set(step.inbox_taken)
         assert taken <= {entry.id for entry in self.inbox}, "an entry was taken twice"
         self.inbox = [entry for entry in self.inbox if entry.id not in taken]
@@ -189,7 +242,9 @@ class Life:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.generator = turn(world.history(), world.plan, list(world.inbox), world.now_ms, dict(world.health))
+        self.generator = turn(
+            world.history(), world.plan, list(world.inbox), world.now_ms, dict(world.health), world.loops
+        )
         self.running: list[str] = []
         self.ending: Outcome | Parked | None = None
         self.finished = False
@@ -213,11 +268,27 @@ class Life:
             case Send():
                 if self.cancelling is not None:
                     return self._cancelled()
-                view = world.view()
-                gate(view)
+                gate(world.view())
+                view = world.shown(command)
                 assert command.upto_seq == len(world.rows)
+                request_hash = hash_of(view)
+                known = world.remembered(command, request_hash)
+                if known is not None:
+                    return Remembered(refused=known, now_ms=world.now_ms)
                 world.sends.append((command, view))
-                return Replied(report=world.reply(command), now_ms=world.now_ms, health=world.others_health)
+                return Replied(
+                    report=world.reply(command),
+                    now_ms=world.now_ms,
+                    health=world.others_health,
+                    request_hash=request_hash,
+                )
+            case Compare():
+                before, after = command.before, command.after
+                lowered = before.max_tokens != after.max_tokens and world.takes_max_tokens
+                differs = lowered or world.shown(before) != world.shown(after)
+                return Compared(differs=differs, now_ms=world.now_ms)
+            case Locate():
+                return Located(images=world.located, now_ms=world.now_ms)
             case Start():
                 for planned in command.calls:
                     self.running.append(planned.operation.id)
@@ -226,8 +297,15 @@ class Life:
             case Next():
                 if self.cancelling is not None:
                     return self._cancelled()
-                done, self.running = self.running, []
-                return Ended(results=[self._result(operation) for operation in done], now_ms=world.now_ms)
+                ready = 1 if world.one_at_a_time else len(self.running)
+                done, self.running = self.running[:ready], self.running[ready:]
+                results = [self._result(operation) for operation in done]
+                if world.keeps_ends:
+                    world.ends |= {result.operation: result for result in results}
+                return Ended(results=results, now_ms=world.now_ms)
+            case Recall():
+                ends = [world.ends[lost.id] for lost in command.operations if lost.id in world.ends]
+                return Recalled(results=ends, now_ms=world.now_ms)
             case Sleep():
                 if self.cancelling is not None:
                     return self._cancelled()
@@ -237,8 +315,7 @@ class Life:
             case Summarise():
                 if self.cancelling is not None:
                     return self._cancelled()
-                world.summarised.append(command)
-                return Summarised(text=world.summary, now_ms=world.now_ms)
+                return self._sum_up(command)
             case ClaimTrial():
                 if world.claims:
                     world.health[command.health.route] = command.health
@@ -250,14 +327,28 @@ class Life:
             case None:
                 raise AssertionError("the turn has ended")
 
+    def _sum_up(self, command: Summarise) -> Event:
+        world = self.world
+        if world.summing is None:
+            world.summarised.append(command)
+            return Summarised(text=world.summary, now_ms=world.now_ms)
+        request_hash = f"of a summary: {hash_of(world.to_sum_up(command))}"
+        known = world.remembered(command, request_hash)
+        if known is not None:
+            return Remembered(refused=known, now_ms=world.now_ms)
+        world.summarised.append(command)
+        return Summarised(report=world.summing(command), request_hash=request_hash, now_ms=world.now_ms)
+
     def _cancelled(self) -> Cancelled:
         entries = [self.cancelling] if self.cancelling else []
         return Cancelled(now_ms=self.world.now_ms, entries=entries)
 
     def _execute(self, operation: Operation) -> None:
         stored = self.world.operations[operation.id]
+        assert stored == operation, "a call started before that was stored"
+        assert stored.state == "running", "a call started before that was stored"
+        assert operation.id not in self.world.ends, "a call runs again though its end is written down"
         if operation.effect in EFFECTS:
-            assert stored.state == "running", "a call with an effect started before that was stored"
             self.world.effects.append(operation.id)
         self.world.executed.append(operation.id)
 
@@ -275,6 +366,10 @@ class Life:
                 return self.ending
             self.step()
         raise AssertionError("the turn did not end")
+
+
+def hash_of(view: list[Message]) -> str:
+    return hashlib.blake2b(msgspec.json.encode(view), digest_size=16).hexdigest()
 
 
 def run(world: World) -> Outcome | Parked | None:

@@ -7,6 +7,7 @@ every thread to rest, has each complete one more turn, and ends.
 import asyncio
 import os
 import sys
+from pathlib import Path
 
 from stoic.core.retry import RetryPolicy
 from stoic.records import Lease, Outcome, Step
@@ -15,6 +16,7 @@ from stoic.runtime.threads import Thread
 from stoic.settings import Access, Settings
 from stoic.store.sqlite import SqliteStore
 from stoic.tools.declaration import Tool
+from stoic.tools.ends import Ends
 from stoic.wiring import Runtime
 
 THREADS = 20
@@ -45,6 +47,7 @@ def make_agent(thread: str, side_file: int) -> Agent:
 
     async def look(n: int) -> str:
         """Look at a mark."""
+        os.write(side_file, f"{thread} looked {n}\n".encode())
         return f"seen {n}"
 
     return Agent("openai-chat:m", tools=[mark, Tool(look, effect="read")], permissions={})
@@ -72,7 +75,9 @@ async def main(database: str, base_url: str, side_path: str, mode: str) -> None:
     side_file = os.open(side_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     access = {"openai-chat": Access(base_url=base_url)}
     settings = Settings(database=database, access=access, retry=RetryPolicy(delays_ms=(1, 1, 1)))
-    async with Runtime(settings=settings, store=TellingStore(database)) as runtime, asyncio.TaskGroup() as group:
+    runtime = Runtime(settings=settings, store=TellingStore(database))
+    runtime.ends = Ends(Path(f"{database}-ends"), runtime.owner.id)
+    async with runtime, asyncio.TaskGroup() as group:
         for number in range(THREADS):
             name = f"t{number}"
             thread = runtime.thread(name, make_agent(name, side_file))

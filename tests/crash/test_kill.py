@@ -13,7 +13,8 @@ import msgspec
 from stoic.testing import RecordedRequest, ScriptedProvider
 from stoic.testing.simulation import Dice
 
-KILLS = 30
+KILLS = int(os.environ.get("STOIC_CRASH_KILLS", "30"))
+"""How many processes are killed; each takes about a second. `just crash 100` kills more."""
 THREADS = 20
 _DRIVER = Path(__file__).parent / "driver.py"
 
@@ -117,7 +118,9 @@ def test_nothing_is_lost_or_done_twice_when_the_process_is_killed_again_and_agai
 
     assert scene.committed <= {row[0] for row in rows}, "a row that was acknowledged as committed is missing"
     assert len(scene.committed) > KILLS
-    marks = Counter(scene.side_file.read_text().splitlines())
+    side = scene.side_file.read_text().splitlines()
+    looks = Counter(line for line in side if " looked " in line)
+    marks = Counter(line for line in side if " looked " not in line)
     assert marks
     assert [mark for mark, times in marks.items() if times > 1] == [], "an undeclared effect was repeated"
     assert scene.finished == {f"t{number}": "completed" for number in range(THREADS)}
@@ -128,8 +131,13 @@ def test_nothing_is_lost_or_done_twice_when_the_process_is_killed_again_and_agai
     assert not states["running"]
     assert not states["intended"]
     assert states["unknown"], "no kill met a running write: the test tests nothing"
+    # Between the tool's own line and its written end lie microseconds; a kill that falls there lets one read run again.
+    repeated = sum(times - 1 for times in looks.values())
+    assert repeated <= KILLS // 10, f"{repeated} reads ran again though they had ended"
     assert left == [(0,)]
     _check_results_tell_the_truth(rows, marks)
+    figures = f"{KILLS} kills, {len(rows)} rows, {len(scene.committed)} of them acknowledged before a kill or the end"
+    sys.stdout.write(f"{figures}, {len(marks)} writes and {len(looks)} reads, {repeated} reads again, {dict(states)}\n")
 
 
 def _check_results_tell_the_truth(rows: list[tuple], marks: Counter[str]) -> None:

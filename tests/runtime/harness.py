@@ -9,6 +9,7 @@ import msgspec
 
 from stoic.core.commands import Ending
 from stoic.events import Happening
+from stoic.ports import Store
 from stoic.records import Outcome, Row
 from stoic.runtime.agents import Agent
 from stoic.runtime.threads import Thread
@@ -46,10 +47,10 @@ class Bench:
         self.events: list[Happening] = []
         self.seen: dict[str, asyncio.Event] = {}
 
-    def runtime(self, clock: FakeClock | None = None) -> Runtime:
-        """Return a runtime as another process would make it."""
+    def runtime(self, clock: FakeClock | None = None, store: Store | None = None) -> Runtime:
+        """Return a runtime as another process would make it, over the file itself or a store of the test's own."""
         settings = Settings(database=str(self.path), access={"openai-chat": Access(base_url=self.provider.base_url)})
-        return Runtime(settings=settings, clock=clock or self.clock)
+        return Runtime(settings=settings, clock=clock or self.clock, store=store)
 
     def thread(self, runtime: Runtime, *tools: Tool | Callable[..., Any], ask: bool = False, name: str = "t") -> Thread:
         """Return a handle on the thread `t`, whose agent may do everything unless it is to ask."""

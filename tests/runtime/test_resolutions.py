@@ -7,7 +7,11 @@ from tests.runtime.harness import Bench, outcome, play
 
 from stoic.errors import UsageError
 from stoic.events import ToolStarted
+from stoic.records import Lease, Step
 from stoic.runtime.resolutions import resolve
+from stoic.store.sqlite import SqliteStore
+from stoic.tools.declaration import Tool
+from stoic.tools.ends import Ends
 
 PAY = ["tool:pay({})", "stop"]
 
@@ -86,6 +90,56 @@ def test_an_operation_that_ran_when_its_process_died_can_be_decided_about(tmp_pa
     play(tmp_path, [["tool:stay({})", "stop"]], story)
 
 
+def test_a_call_without_effect_leaves_nothing_to_decide(tmp_path):
+    async def stay() -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    async def story(bench: Bench) -> None:
+        async with bench.runtime() as runtime:
+            look = Tool(stay, effect="read")
+            running = asyncio.ensure_future(bench.thread(runtime, look).run("one", bench.emit))
+            await bench.until(ToolStarted)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            with pytest.raises(UsageError, match=r"operation 't\.1\.1\.0' of stay has no effect: there is nothing"):
+                await resolve(runtime.outside, runtime.owner.id, "t.1.1.0", "done")
+
+    play(tmp_path, [["tool:stay({})", "stop"]], story)
+
+
+def test_where_the_end_is_written_down_there_is_nothing_to_decide(tmp_path):
+    stored = asyncio.Event()
+
+    class StuckStore(SqliteStore):
+        """Never gets to store a result."""
+
+        async def append(self, lease: Lease, step: Step) -> None:
+            if any(row.kind == "result" for row in step.rows):
+                stored.set()
+                await asyncio.Event().wait()
+            await super().append(lease, step)
+
+    async def pay() -> str:
+        return "paid"
+
+    async def story(bench: Bench) -> None:
+        runtime = bench.runtime(store=StuckStore(bench.path))
+        runtime.ends = Ends(tmp_path / "log.db-ends", runtime.owner.id)
+        async with runtime:
+            running = asyncio.ensure_future(bench.thread(runtime, pay).run("one"))
+            await stored.wait()
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            with pytest.raises(UsageError, match=r"how its call ended is written down, .* resume thread 't'"):
+                await resolve(runtime.outside, runtime.owner.id, "t.1.1.0", "not_done", runtime.ends)
+        async with bench.runtime() as runtime:
+            assert outcome(await bench.thread(runtime, pay).resume()).outcome == "completed"
+            assert bench.provider.requests[-1].holds("paid")
+
+    play(tmp_path, [PAY, ["text:ok", "stop"]], story)
+
+
 def test_a_thread_at_work_is_named_and_nothing_is_stored(tmp_path):
     runs: list[int] = []
 
@@ -124,7 +178,10 @@ def test_what_is_known_or_not_there_cannot_be_decided_about_and_the_lease_goes_b
     play(tmp_path, [PAY, ["text:ok", "stop"]], story)
 
 
-@pytest.mark.parametrize(("decision", "again", "said"), [("not_done", 2, "paid"), ("done", 1, "is done")])
+@pytest.mark.parametrize(
+    ("decision", "again", "said"),
+    [("not_done", 2, "paid"), ("done", 1, "A person says that operation t.1.1.0 of pay is done")],
+)
 def test_a_turn_that_was_interrupted_goes_on_by_what_the_person_decided(tmp_path, decision, again: int, said: str):
     runs: list[int] = []
     stay = asyncio.Event()

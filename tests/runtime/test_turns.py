@@ -1,12 +1,13 @@
 """Turns over real HTTP and a real file: events, retries, cancels, queues."""
 
 import asyncio
+import os
 import threading
 
 import pytest
 from tests.runtime.harness import Bench, SignallingClock, outcome, play
 
-from stoic.events import Retrying, RoundRolledBack, TextDelta, ToolStarted, TurnStarted
+from stoic.events import LeaseAwaited, Retrying, RoundRolledBack, TextDelta, ToolStarted, TurnStarted
 from stoic.records import Parked
 from stoic.testing import RecordedRequest
 from stoic.tools.declaration import Tool
@@ -142,14 +143,15 @@ def test_a_second_process_waits_for_the_lease_and_then_gets_its_own_turn(tmp_pat
         async with bench.runtime() as runtime, bench.runtime() as other:
             first = asyncio.ensure_future(bench.thread(runtime).run("first", bench.emit))
             await bench.until(TextDelta)
-            second = asyncio.ensure_future(bench.thread(other).run("second"))
-            async for _ in other.store.changes():
-                if await other.store.inbox("t"):
-                    break
+            second = asyncio.ensure_future(bench.thread(other).run("second", bench.emit))
+            await bench.until(LeaseAwaited)
+            assert len(await other.store.inbox("t")) == 1
             assert not second.done()
             bench.provider.open_gate("on")
             assert [outcome(each).text for each in await asyncio.gather(first, second)] == ["One.", "Two."]
         assert bench.provider.requests[1].holds("One.")
+        waited = [event for event in bench.events if isinstance(event, LeaseAwaited)]
+        assert [(event.thread, event.pid) for event in waited] == [("t", os.getpid())]
 
     play(tmp_path, [["text:One", "gate:on", "text:.", "stop"], ["text:Two.", "stop"]], story)
 

@@ -8,7 +8,7 @@ from tests.simulation.processes import Process
 
 from stoic.core.plan import ASK_FOR_EFFECTS
 from stoic.runtime.agents import Agent
-from stoic.tools.declaration import OperationId, Tool, tool
+from stoic.tools import OperationId, Tool, tool
 
 MAX_ROUNDS = 6
 REPEATABLE = frozenset({"look", "set", "key"})
@@ -23,11 +23,12 @@ class Hands:
         self.process = process
         self.thread = thread
 
-    async def do(self, name: str, argument: str) -> str:
-        """Take effect once, somewhere in the middle of the call, then maybe fail."""
+    async def do(self, name: str, argument: str, key: str | None = None) -> str:
+        """Take effect once, somewhere in the middle of the call, then maybe fail; `key` must be the operation's id."""
         process, dice = self.process, self.process.dice
         process.adopt(asyncio.current_task())
-        operation = process.started.get(f"{self.thread} {name}", "")
+        operation = process.operation_of(self.thread, name, argument)
+        assert key in {None, operation}
         await process.touch()
         fate = process.fate.at_effect()
         if fate == "before":
@@ -41,18 +42,26 @@ class Hands:
                 tool=name,
                 argument=argument,
                 twin=process.outside.unknown_twin(operation),
+                again=operation in process.outside.ended,
             )
         )
         if fate == "after":
             await process.die_here()
-        if dice.chance(10):
-            raise ConnectionResetError("the other side closed the connection")
-        if dice.chance(10):
-            raise ValueError("no such thing")
-        if dice.chance(10):
-            await process.clock.sleep_until(process.clock.now_ms() + 9_000)
-        await process.touch()
+        failure = self._failure()
+        if failure is None:
+            if dice.chance(10):
+                await process.clock.sleep_until(process.clock.now_ms() + 9_000)
+            await process.touch()
+        # From here to the end of the call nobody else can run, so nothing of it can be lost but by the process's death.
+        process.outside.note_end(process.name, self.thread, operation)
+        if failure is not None:
+            raise failure
         return dice.pick(("", "ok", f"{name} of {argument}"))
+
+    def _failure(self) -> Exception | None:
+        if self.process.dice.chance(10):
+            return ConnectionResetError("the other side closed the connection")
+        return ValueError("no such thing") if self.process.dice.chance(10) else None
 
     async def status(self, operation: str, argument: str) -> str:
         """Tell the truth about an operation, or nothing."""
@@ -104,9 +113,7 @@ async def set_to(n: str) -> str:
 @tool(effect="send")
 async def key(n: str, operation: OperationId) -> str:
     """Send under a key, by which the other side knows a repetition."""
-    hands = HANDS.get()
-    assert operation == hands.process.started[f"{hands.thread} key"]
-    return await hands.do("key", n)
+    return await HANDS.get().do("key", n, operation)
 
 
 @tool(effect="exec", timeout_seconds=5)

@@ -2,12 +2,24 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from stoic.ports import Loaded
-from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Step, ThreadRecord
+from stoic.records import (
+    Health,
+    InboxEntry,
+    Lease,
+    Notice,
+    NoticeBudget,
+    Operation,
+    Owner,
+    RefusedBytes,
+    Step,
+    StoredNotice,
+    ThreadRecord,
+)
 from stoic.store.owners import IsAlive
 from stoic.store.sqlite import SqliteStore
 
@@ -55,6 +67,9 @@ class BlockingSqliteStore:
     async def release(self, lease: Lease) -> None:
         self._do(self._store.release(lease))
 
+    async def holder(self, thread: str, now_ms: int) -> Owner | None:
+        return self._do(self._store.holder(thread, now_ms))
+
     async def load(self, thread: str, *, after_seq: int = 0) -> Loaded:
         return self._do(self._store.load(thread, after_seq=after_seq))
 
@@ -79,8 +94,25 @@ class BlockingSqliteStore:
     async def put_health(self, health: Health) -> None:
         self._do(self._store.put_health(health))
 
-    async def cancel_requests(self, owner: str) -> list[InboxEntry]:
-        return self._do(self._store.cancel_requests(owner))
+    async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
+        return self._do(self._store.refused_since(since_ms))
+
+    async def put_notice(self, notice: Notice, *, folds: Sequence[StoredNotice] = ()) -> bool:
+        return self._do(self._store.put_notice(notice, folds=folds))
+
+    async def notices(self, *, states: tuple[str, ...] = (), limit: int = 1000) -> list[StoredNotice]:
+        return self._do(self._store.notices(states=states, limit=limit))
+
+    async def notices_used(self, since_ms: int) -> int:
+        return self._do(self._store.notices_used(since_ms))
+
+    async def settle_notice(
+        self, known: StoredNotice, now: StoredNotice, *, budget: NoticeBudget | None = None
+    ) -> bool:
+        return self._do(self._store.settle_notice(known, now, budget=budget))
+
+    async def calls(self, owner: str) -> list[InboxEntry]:
+        return self._do(self._store.calls(owner))
 
     def changes(self) -> AsyncIterator[None]:
         return self._store.changes()

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from tests.core.world import called
 from tests.simulation.models import SimulatedModel
 
+from stoic.core.commands import CallResult
 from stoic.errors import StaleWriterError
 from stoic.ports import Delta, Loaded, Request, Store
 from stoic.records import (
@@ -14,6 +15,7 @@ from stoic.records import (
     Json,
     Lease,
     Message,
+    Operation,
     Owner,
     Report,
     Step,
@@ -21,6 +23,7 @@ from stoic.records import (
     ToolSchema,
     UserMessage,
 )
+from stoic.tools.ends import Ends
 from stoic.wire import chat
 
 
@@ -37,11 +40,17 @@ class FaultyStore:
         self.release = inner.release
         self.operations = inner.operations
         self.inbox = inner.inbox
-        self.cancel_requests = inner.cancel_requests
+        self.calls = inner.calls
         self.health = inner.health
         self.delete_thread = inner.delete_thread
         self.claim_trial = inner.claim_trial
         self.put_health = inner.put_health
+        self.holder = inner.holder
+        self.refused_since = inner.refused_since
+        self.put_notice = inner.put_notice
+        self.notices = inner.notices
+        self.notices_used = inner.notices_used
+        self.settle_notice = inner.settle_notice
 
     async def register(self, owner: Owner) -> None:
         await self.inner.register(owner)
@@ -84,6 +93,13 @@ class ForgetfulJournal(FaultyStore):
     async def append(self, lease: Lease, step: Step) -> None:
         kept = [replace(each, state="intended") if each.state == "running" else each for each in step.operations]
         await self.inner.append(lease, replace(step, operations=kept))
+
+
+class ForgetfulEnds(Ends):
+    """Finds no end that was written down."""
+
+    def find(self, operations: list[Operation]) -> list[CallResult]:
+        return []
 
 
 class Unfenced(FaultyStore):

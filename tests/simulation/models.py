@@ -13,6 +13,7 @@ from stoic.testing.simulation import Dice
 
 VOID = "void"
 """Begins the argument of every call that must never run: its reply was half, cut, refused or failed."""
+_NO_ROOM = "maximum context length is 8000 tokens. However, you requested 9000 tokens (7000 in the messages)"
 TOOLS = ("look", "look", "pay", "put", "ship", "ship", "set", "key", "charge")
 
 
@@ -132,6 +133,8 @@ class SimulatedModel:
                 http(429, "insufficient_quota"),
                 http(401, "invalid_api_key"),
                 http(400, "context_length_exceeded"),
+                http(400, "context_length_exceeded", _NO_ROOM),
+                http(400, "invalid_encrypted_content", "The encrypted content could not be verified."),
                 http(400, "invalid_request_error", "Unsupported value"),
                 http(418, "teapot"),
                 self._unreachable("httpx2.ConnectError"),

@@ -36,6 +36,8 @@ class Ran(Record, frozen=True):
     argument: str
     twin: str | None = None
     """An equal operation whose effect was unknown at that time."""
+    again: bool = False
+    """Whether an earlier run of the operation had ended."""
 
 
 class Told(Record, frozen=True):
@@ -69,6 +71,8 @@ class Outside:
         self.lost: set[str] = set()
         """Request ids whose answer could not be stored: its process was cancelled, killed or late."""
         self.ran: list[Ran] = []
+        self.ended: set[str] = set()
+        """Operations of which a run has ended, in a process that held the thread's lease."""
         self.told: list[Told] = []
         self.followed: list[Followed] = []
         self.journal: dict[str, Operation] = {}
@@ -127,6 +131,11 @@ class Outside:
         """Note that the process died between an answer and the step that would have stored it."""
         self.lost.update(one.id for one in self.sent if one.process == process and one.id not in self.settled)
 
+    def note_end(self, process: str, thread: str, operation: str) -> None:
+        """Remember that a tool's function has ended; one whose process has lost the thread does not count."""
+        if self.holders[thread].owner == process:
+            self.ended.add(operation)
+
     def unknown_twin(self, operation: str) -> str | None:
         """Return an equal operation of the thread whose effect is unknown now."""
         mine = self.journal.get(operation)
@@ -153,11 +162,17 @@ class WatchedStore:
         self.release = inner.release
         self.operations = inner.operations
         self.inbox = inner.inbox
-        self.cancel_requests = inner.cancel_requests
+        self.calls = inner.calls
         self.health = inner.health
         self.delete_thread = inner.delete_thread
         self.claim_trial = inner.claim_trial
         self.put_health = inner.put_health
+        self.holder = inner.holder
+        self.refused_since = inner.refused_since
+        self.put_notice = inner.put_notice
+        self.notices = inner.notices
+        self.notices_used = inner.notices_used
+        self.settle_notice = inner.settle_notice
         self.changes = inner.changes
 
     async def put(self, entry: InboxEntry) -> InboxEntry:

@@ -1,18 +1,34 @@
 """A simulated process: an engine whose every touch of the outside takes time and may be its last."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
+import msgspec
 from tests.simulation.outside import Outside, owner_of
 
 from stoic.errors import StaleWriterError
+from stoic.events import ToolStarted
 from stoic.ports import Connection, Loaded, Store
 from stoic.ports import Outside as Ports
-from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Step, ThreadRecord
+from stoic.records import (
+    Health,
+    InboxEntry,
+    Lease,
+    Notice,
+    NoticeBudget,
+    Operation,
+    Owner,
+    RefusedBytes,
+    Step,
+    StoredNotice,
+    ThreadRecord,
+)
 from stoic.runtime.engine import Engine
 from stoic.testing import CountingIds
 from stoic.testing.simulation import Dice, VirtualClock
+from stoic.tools.ends import Ends
 
 T = TypeVar("T")
 
@@ -62,20 +78,36 @@ class Process:
         self.clock = VirtualClock()
         self.alive = True
         self.was_paused = False
-        self.started: dict[str, str] = {}
-        """The operation that this process started last, by thread and tool."""
+        self._started: dict[tuple[str, str, str], list[str]] = {}
+        """Operations that were started last and whose tools have not begun, by thread, tool and argument."""
         self._running = asyncio.Event()
         self._running.set()
         self._tasks: dict[asyncio.Task[Any], None] = {}
         """In order of their beginning: a set's order would depend on addresses, not on the seed."""
         self.engine: Engine
 
-    async def begin(self, store: Store, ids: CountingIds, connect: Callable[[str], Connection]) -> None:
+    def note_start(self, thread: str, started: ToolStarted) -> None:
+        """Remember which operation a call belongs to."""
+        argument = msgspec.json.decode(started.arguments or "{}").get("n", "")
+        key = (thread, started.tool, argument)
+        same_round = [
+            operation
+            for operation in self._started.get(key, [])
+            if operation.rpartition(".")[0] == started.operation.rpartition(".")[0] and operation != started.operation
+        ]
+        self._started[key] = [*same_round, started.operation]
+
+    def operation_of(self, thread: str, tool: str, argument: str) -> str:
+        """Return the operation of a call that begins now; equal calls of one round begin in their order."""
+        return self._started[thread, tool, argument].pop(0)
+
+    async def begin(self, store: Store, ids: CountingIds, connect: Callable[[str], Connection], ends: Ends) -> None:
         """Open the engine."""
         self.engine = Engine(
             outside=Ports(store=store, clock=self.clock, ids=ids),
             owner=owner_of(self.name, self.clock.now_ms()),
             connect=connect,
+            ends=ends,
         )
         await self.engine.__aenter__()
 
@@ -102,6 +134,9 @@ class Process:
         for task in [*self._tasks, *self.engine._chores]:
             if task is not asyncio.current_task():
                 task.cancel()
+        file, self.engine.ends._file = self.engine.ends._file, None
+        if file is not None:
+            os.close(file)  # as the kernel does
 
     async def die_here(self) -> None:
         """End at once, from inside one of its own tasks."""
@@ -172,6 +207,9 @@ class ProcessStore:
     async def release(self, lease: Lease) -> None:
         await self._reach(lambda: self._inner.release(lease))
 
+    async def holder(self, thread: str, now_ms: int) -> Owner | None:
+        return await self._reach(lambda: self._inner.holder(thread, now_ms))
+
     async def load(self, thread: str, *, after_seq: int = 0) -> Loaded:
         return await self._reach(lambda: self._inner.load(thread, after_seq=after_seq))
 
@@ -181,8 +219,8 @@ class ProcessStore:
     async def inbox(self, thread: str) -> list[InboxEntry]:
         return await self._reach(lambda: self._inner.inbox(thread))
 
-    async def cancel_requests(self, owner: str) -> list[InboxEntry]:
-        return await self._reach(lambda: self._inner.cancel_requests(owner))
+    async def calls(self, owner: str) -> list[InboxEntry]:
+        return await self._reach(lambda: self._inner.calls(owner))
 
     async def delete_thread(self, thread: str, now_ms: int) -> None:
         await self._reach(lambda: self._inner.delete_thread(thread, now_ms))
@@ -199,6 +237,23 @@ class ProcessStore:
 
     async def put_health(self, health: Health) -> None:
         await self._reach(lambda: self._inner.put_health(health))
+
+    async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
+        return await self._reach(lambda: self._inner.refused_since(since_ms))
+
+    async def put_notice(self, notice: Notice, *, folds: Sequence[StoredNotice] = ()) -> bool:
+        return await self._reach(lambda: self._inner.put_notice(notice, folds=folds))
+
+    async def notices(self, *, states: tuple[str, ...] = (), limit: int = 1000) -> list[StoredNotice]:
+        return await self._reach(lambda: self._inner.notices(states=states, limit=limit))
+
+    async def notices_used(self, since_ms: int) -> int:
+        return await self._reach(lambda: self._inner.notices_used(since_ms))
+
+    async def settle_notice(
+        self, known: StoredNotice, now: StoredNotice, *, budget: NoticeBudget | None = None
+    ) -> bool:
+        return await self._reach(lambda: self._inner.settle_notice(known, now, budget=budget))
 
     async def _touch_with_answer(self, thread: str) -> None:
         try:

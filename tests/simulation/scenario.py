@@ -1,7 +1,9 @@
 """One run from one seed: people, processes, crashes and pauses on a few threads, then a quiet end."""
 
 import asyncio
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,7 +14,7 @@ from tests.simulation.outside import Followed, Outside, Told, WatchedStore
 from tests.simulation.processes import Crash, Fate, Process, ProcessStore
 
 from stoic.core.commands import Ending
-from stoic.errors import StaleWriterError
+from stoic.errors import NoSuchThreadError, StaleWriterError
 from stoic.events import Happening, ToolStarted
 from stoic.ports import Connection, Renderer, Store
 from stoic.records import InboxEntry, Outcome, Owner, Parked, Record
@@ -20,11 +22,14 @@ from stoic.runtime.threads import Thread
 from stoic.store.memory import MemoryDatabase, MemoryStore
 from stoic.testing import CountingIds
 from stoic.testing.simulation import Dice, run_in_virtual_time
+from stoic.tools.ends import Ends
 from stoic.wire import chat
 
 IsAlive = Callable[[Owner], bool | None]
 _LIMIT_SECONDS = 20_000
 _LIMIT_STEPS = 4_000
+_SMALL_WINDOW = 14
+"""Tokens; a simulated exchange takes 12, more than its share."""
 
 
 class Setting(Record, frozen=True):
@@ -40,18 +45,22 @@ class Setting(Record, frozen=True):
     """Number of an append, and `before` or `after` it takes effect: die there and nowhere else."""
     quiet: bool = False
     """Whether people neither kill nor pause processes."""
+    boundaries: bool = False
+    """Whether people start fresh and compact, and the model's window is small."""
     max_rounds: int | None = MAX_ROUNDS
     make_store: Callable[[IsAlive], Store] | None = None
     wrap_store: Callable[[Store], Store] = lambda store: store
     make_model: Callable[[Process, Outside, Dice], SimulatedModel] = SimulatedModel
+    make_ends: Callable[[Path, str], Ends] = Ends
     renderer: Renderer = chat
 
 
 class World:
     """A running simulation."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, folder: Path) -> None:
         self.setting = setting
+        self.folder = folder
         self.dice = Dice(setting.seed)
         self.outside = Outside(self._after_step)
         self.fate = Fate(self.dice, crash_percent=setting.crash_percent, crash_at=setting.crash_at)
@@ -95,11 +104,14 @@ class World:
                 headers={},
                 renderer=self.setting.renderer,
                 send=model,
+                context_window_tokens=_SMALL_WINDOW if self.setting.boundaries else None,
+                express=lambda sampling: {} if sampling.max_tokens is None else {"max_tokens": sampling.max_tokens},
             )
 
         while True:
             try:
-                await process.begin(ProcessStore(self.store, process), self.ids, connect)
+                ends = self.setting.make_ends(self.folder, process.name)
+                await process.begin(ProcessStore(self.store, process), self.ids, connect, ends)
             except Crash:
                 continue
             break
@@ -125,7 +137,7 @@ class World:
 
         def emit(event: Happening) -> None:
             if isinstance(event, ToolStarted):
-                process.started[f"{thread} {event.tool}"] = event.operation
+                process.note_start(thread, event)
             events.append(event)
 
         return events, emit
@@ -190,9 +202,25 @@ class World:
             if process.alive:
                 self.surprises.append(f"{process.name} could not cancel {thread}: {error!r}")
 
+    async def begin_generation(self, process: Process, thread: str) -> None:
+        handle = self.handle(process, thread)
+        try:
+            await self.dice.pick((handle.fresh, handle.compact))()
+        except NoSuchThreadError:
+            pass  # nothing was said in it yet
+        except (Crash, asyncio.CancelledError) as error:
+            if process.alive:
+                self.surprises.append(f"{process.name} began no generation of {thread}: {error!r}")
+        except StaleWriterError:
+            if not process.was_paused:
+                self.surprises.append(f"{process.name} lost the lease of {thread} though it was never paused")
+
     async def act(self, number: int) -> None:
         """Do one thing that people or machines do."""
         process, thread = await self.living(), self.dice.pick(self.threads)
+        if self.setting.boundaries and self.dice.chance(25):
+            self.people.append(process.spawn(self.begin_generation(process, thread)))
+            return
         chosen = self.dice.below(100)
         if chosen < 55:
             text = f"message {number}"
@@ -252,14 +280,15 @@ def simulate(setting: Setting) -> Outside:
     """
     world: list[World] = []
 
-    async def main() -> None:
-        world.append(World(setting))
+    async def main(folder: Path) -> None:
+        world.append(World(setting, folder))
         await world[0].play()
         assert not world[0].surprises, f"unexpected: {world[0].surprises}"
         check_all(world[0].outside, setting.renderer)
 
     try:
-        run_in_virtual_time(main())
+        with tempfile.TemporaryDirectory() as folder:
+            run_in_virtual_time(main(Path(folder)))
     except Exception as error:
         story = "\n  ".join(world[0].outside.story[-120:]) if world else ""
         raise AssertionError(f"seed {setting.seed}: {type(error).__name__}: {error}\n  {story}") from error

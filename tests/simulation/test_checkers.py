@@ -11,6 +11,7 @@ FAULTS = {
     "5: two outcomes": Setting(seed=0, wrap_store=faults.SecondOutcome),
     "5: a lost outcome": Setting(seed=0, wrap_store=faults.LostOutcome),
     "7: a forgetful journal": Setting(seed=0, wrap_store=faults.ForgetfulJournal, crash_percent=15),
+    "7: forgotten ends": Setting(seed=0, make_ends=faults.ForgetfulEnds, crash_percent=15),
     "8: a lenient wire": Setting(seed=0, make_model=faults.LenientModel),
     "9: a clock in the request": Setting(seed=0, renderer=faults.DriftingRenderer()),
     "12: text shown twice": Setting(seed=0, make_model=faults.StutteringModel),

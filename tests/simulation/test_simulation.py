@@ -25,6 +25,19 @@ def test_many_processes_contend_for_one_thread_and_the_invariants_hold(seed: int
     simulate(Setting(seed=seed, threads=1, processes=4, actions=20))
 
 
+@pytest.mark.parametrize("seed", range(4000, 4000 + SEEDS // 5))
+def test_people_start_fresh_and_compact_and_the_invariants_hold(seed: int):
+    simulate(Setting(seed=seed, boundaries=True))
+
+
+def test_generations_begin_in_every_way():
+    outsides = [simulate(Setting(seed=seed, boundaries=True)) for seed in range(4000, 4020)]
+    rows = [row for outside in outsides for thread in outside.rows.values() for row in thread]
+    causes = {row.meta["cause"] for row in rows if row.kind == "compaction"}
+    assert causes >= {"share", "person"}
+    assert {row.kind for row in rows} >= {"fresh", "compaction_failed", "kept"}
+
+
 @pytest.mark.parametrize("seed", [0, 5, 11])
 def test_the_same_seed_gives_the_same_story_twice(seed: int):
     first = simulate(Setting(seed=seed))
@@ -73,9 +86,11 @@ def test_the_runs_contain_what_they_are_meant_to_test():
     classes = {row.content["class"] for row in rows if row.kind == "attempt"}
     wanted = (
         "network timeout overloaded server_error rate_limit truncated_stream quota auth context_length invalid_request "
-        "malformed_tool_call output_limit empty_response refusal unknown"
+        "signature_invalid malformed_tool_call output_limit empty_response refusal unknown"
     )
     assert set(wanted.split()) <= classes
+    changes = [row.content["change"]["kind"] for row in rows if "change" in row.content]
+    assert set(changes) == {"max_tokens", "plain"}
     failures = {row.content.get("failure") for row in rows if row.kind == "result"}
     assert failures >= {"unknown_tool", "bad_arguments", "tool_denied", "tool_error", "tool_timeout", "cancelled", None}
     assert any(outside.not_done for outside in outsides)

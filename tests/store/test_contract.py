@@ -98,6 +98,21 @@ def test_a_thread_that_somebody_living_holds_is_not_deleted(play):
     play(story)
 
 
+def test_the_holder_of_a_thread_is_told_while_it_lives(play):
+    async def story(log):
+        for store in (log.store, log.other):
+            assert getattr(await store.holder(THREAD, 0), "id", None) == "first"
+        log.lives["first"] = False
+        assert await log.other.holder(THREAD, 0) is None
+        log.lives["first"] = True
+        await log.append(log.row(1), release=True)
+        assert await log.other.holder(THREAD, 0) is None
+        with pytest.raises(StoreError, match="there is no thread nowhere"):
+            await log.store.holder("nowhere", 0)
+
+    play(story)
+
+
 def test_deleting_an_unknown_thread_is_an_error_that_names_it(play):
     async def story(log):
         with pytest.raises(StoreError, match="there is no thread nowhere"):
@@ -473,10 +488,10 @@ def test_cancels_are_found_for_the_holder_of_the_lease_alone(play):
         await log.other.put(log.entry("m", thread="t2"))
         await log.other.put(log.entry("c3", thread="others", kind="cancel"))
         own = await log.other.put(log.entry("c1", kind="cancel"))
-        assert await log.store.cancel_requests("first") == [late, own]
+        assert await log.store.calls("first") == [late, own]
         await log.append(inbox_taken=["c1"])
-        assert await log.store.cancel_requests("first") == [late]
-        assert await log.store.cancel_requests("nobody") == []
+        assert await log.store.calls("first") == [late]
+        assert await log.store.calls("nobody") == []
 
     play(story)
 
@@ -576,6 +591,36 @@ def test_a_view_changes_before_its_row_is_accepted(play):
             ({"note": 2}, "placeholder", True),
         ]
         assert rows[0].content == {"text": "text 1"}
+
+    play(story)
+
+
+def test_a_row_is_shown_in_another_way_without_a_quarantine_even_a_humans_in_its_own_turn(play):
+    repaired = ViewChange(seq=1, view={"text": "see (no image)"})
+
+    async def story(log):
+        await log.append(log.row(1, role="user", kind="message"))
+        await log.append(log.row(2), views=[repaired])
+        before = await log.rows()
+        assert (before[0].view, before[0].quarantine, before[0].accepted) == (repaired.view, None, False)
+        assert before[0].content == {"text": "text 1"}
+        with pytest.raises(RejectedStepError, match="says what is shown instead"):
+            await log.append(views=[ViewChange(seq=1)])
+        assert await log.rows() == before
+        await log.append(accept_upto=2)
+        with pytest.raises(RejectedStepError, match="the row is accepted"):
+            await log.append(views=[repaired])
+
+    play(story)
+
+
+@pytest.mark.parametrize("quarantine", ["placeholder", "excluded"])
+def test_what_is_quarantined_is_not_shown_again_by_a_repair(play, quarantine):
+    async def story(log):
+        await log.append(log.row(1))
+        await log.append(views=[ViewChange(seq=1, quarantine=quarantine, view="withheld")])
+        with pytest.raises(RejectedStepError, match="the row is quarantined, and is not shown again"):
+            await log.append(views=[ViewChange(seq=1, view="text 1")])
 
     play(story)
 

@@ -42,7 +42,7 @@ rows = st.fixed_dictionaries(
 changes = st.builds(
     ViewChange,
     seq=st.integers(0, 4),
-    quarantine=st.sampled_from(["placeholder", "excluded"]),
+    quarantine=st.sampled_from(["placeholder", "excluded", None]),
     view=st.none() | st.text(max_size=4),
 )
 
@@ -181,10 +181,11 @@ class Stores(RuleBasedStateMachine):
             return
         for thread in THREADS:
             self.both(lambda store, thread=thread: store.load(thread))
+            self.both(lambda store, thread=thread: store.holder(thread, 0))
         self.both(lambda store: store.operations())
         self.both(lambda store: store.threads())
         for owner in OWNERS:
-            self.both(lambda store, owner=owner: store.cancel_requests(owner))
+            self.both(lambda store, owner=owner: store.calls(owner))
 
     def teardown(self):
         for store in self.pair:

@@ -28,5 +28,5 @@ class Room:
 
 def call(tool: Tool, **arguments: Any) -> str:
     """Call a tool as a model does: its arguments are checked and converted."""
-    assert tool.check(arguments) is None
+    assert tool.facts.check(arguments) is None
     return tool.function(**tool.bind(arguments, "t.1.1.0"))

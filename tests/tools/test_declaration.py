@@ -125,7 +125,7 @@ def test_an_operation_id_parameter_is_filled_by_the_runtime_and_not_shown_to_the
     assert list(properties(declared)) == ["amount"]
     assert declared.facts.keyed
     assert declared.bind({"amount": 3}, "t.1.1.0") == {"amount": 3, "key": "t.1.1.0"}
-    assert declared.check({"amount": 3, "key": "forged"}) is not None
+    assert declared.facts.check({"amount": 3, "key": "forged"}) is not None
 
 
 def test_arguments_are_converted_to_the_annotated_types():
@@ -148,13 +148,13 @@ def test_arguments_are_converted_to_the_annotated_types():
     ],
 )
 def test_arguments_that_do_not_fit_are_answered_with_the_failing_field(arguments, said: str):
-    reason = weather.check(arguments)
+    reason = weather.facts.check(arguments)
     assert reason is not None
     assert reason.startswith(said)
 
 
 def test_a_complaint_names_the_parameters_that_exist_and_no_value_that_was_given():
-    reason = weather.check({"place": "a secret place"})
+    reason = weather.facts.check({"place": "a secret place"})
     assert reason is not None
     assert reason.endswith("Parameters of weather: city, unit, days.")
     assert "secret" not in reason
@@ -163,11 +163,11 @@ def test_a_complaint_names_the_parameters_that_exist_and_no_value_that_was_given
 def test_a_failing_field_inside_an_object_is_named_by_its_path():
     def send(to: Address) -> None: ...
 
-    assert (Tool(send).check({"to": {"street": "A", "number": 0}}) or "").startswith("to.number: ")
+    assert (Tool(send).facts.check({"to": {"street": "A", "number": 0}}) or "").startswith("to.number: ")
 
 
 def test_arguments_that_fit_have_no_complaint():
-    assert weather.check({"city": "x", "days": 2}) is None
+    assert weather.facts.check({"city": "x", "days": 2}) is None
 
 
 def untyped(city) -> None: ...

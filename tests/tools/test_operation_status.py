@@ -54,7 +54,7 @@ def test_models_see_only_the_id_as_a_parameter():
     tool = operation_status_tool()
     assert tool.effect == "read"
     assert list(tool.schema.parameters["properties"]) == ["id"]
-    assert tool.check({"id": "x", "context": {}}) is not None
+    assert tool.facts.check({"id": "x", "context": {}}) is not None
 
 
 def test_a_tool_that_looks_at_the_runtime_does_not_run_outside_one():

@@ -3,6 +3,9 @@
 import asyncio
 import os
 import select
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from stoic.tools.shell import LIMIT_BYTES, DeadlineError, environment, run_comma
 from stoic.tools.workspace import Workspace
 
 _DYING_SECONDS = 5
+_RUN = "import asyncio, sys; from stoic.tools.shell import run_command; asyncio.run(run_command(sys.argv[1], '.', 60))"
 
 
 def run(command: str, folder: Path, timeout_seconds: float = 20) -> str:
@@ -106,6 +110,35 @@ def test_a_cancelled_turn_kills_the_whole_group(tmp_path):
 
     command = "sleep 300 & echo $$ $! > ready; wait"
     play(tmp_path, [[f'tool:shell({{"command":"{command}"}})', "stop"]], story)
+
+
+def test_a_process_that_is_killed_takes_its_commands_and_all_they_started_along(tmp_path):
+    os.mkfifo(tmp_path / "ready")
+    command = "sleep 300 & (sleep 300 & echo $$ $! > ready; wait)"
+    process = subprocess.Popen([sys.executable, "-c", _RUN, command], cwd=tmp_path)
+    pids = [int(pid) for pid in (tmp_path / "ready").read_text().split()]
+    assert len(pids) == 2
+    assert all(lives(pid) for pid in pids)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert all(has_ended(pid) for pid in pids)
+
+
+def test_a_command_has_no_children_and_no_files_that_it_did_not_open(tmp_path):
+    program = "import os; print(set(os.listdir('/dev/fd')) <= set('0123')); os.wait()"
+    output = run(f'exec {sys.executable} -c "{program}"', tmp_path)
+    assert output.startswith("[exit code 1]\nTrue\n")  # the listing itself is open as 3
+    assert "ChildProcessError" in output
+
+
+def test_a_command_of_any_text_is_run_as_it_is(tmp_path):
+    assert run('printf \'%s|\' "$0" "$#" \'a b\' "\\$x"; # \'comment', tmp_path) == "[exit code 0]\n/bin/sh|0|a b|$x|"
+    assert run("if true; then\n  echo 'two\nlines'\nfi", tmp_path) == "[exit code 0]\ntwo\nlines"
+
+
+def test_a_command_that_is_no_shell_text_says_so(tmp_path):
+    output = run("echo 'open", tmp_path)
+    assert output.startswith("[exit code 2]\n")
 
 
 @pytest.mark.parametrize(

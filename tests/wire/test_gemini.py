@@ -100,9 +100,19 @@ def test_foreign_signatures_are_left_out_and_the_first_call_says_so():
         assert parts == [{"text": "said"}, {**call, "thoughtSignature": UNSIGNED_CALL}, call]
 
 
-def test_older_models_get_no_stand_in_for_a_signature():
-    renderer = GeminiRenderer(provider="p", model="gemini-2.5-pro")
-    assert "thoughtSignature" not in str(contents(reply_with_signatures(**OWN), renderer=renderer))
+@pytest.mark.parametrize(
+    ("model", "demands"),
+    [
+        ("gemini-2.5-pro", False),
+        ("gemini-1.5-flash", False),
+        ("gemma-3-27b", False),
+        ("gemini-flash-latest", True),
+        ("gemini-12-pro", True),
+    ],
+)
+def test_older_models_get_no_stand_in_for_a_signature_and_current_ones_by_any_name_do(model, demands):
+    renderer = GeminiRenderer(provider="p", model=model)
+    assert (UNSIGNED_CALL in str(contents(reply_with_signatures(**OWN), renderer=renderer))) is demands
 
 
 def test_reply_that_says_nothing_visible_has_a_fixed_word():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.wire.apis import APIS, OTHER_TOOL, PIXEL, TOOL
 
 from stoic.records import Row, ViewChange
+from stoic.runtime.plain_rendering import PlainRenderer
 from stoic.runtime.transcript import Transcript
 from stoic.wire.messages import MARKER, without_markers
 
@@ -112,13 +113,15 @@ def quarantine(draw, log, rows):
     log.transcript.fold_views(changes)
 
 
+@pytest.mark.parametrize("plainly", [False, True])
 @pytest.mark.parametrize("api", APIS)
 @given(data=st.data())
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_each_request_extends_the_last_accepted_one(api, data):
+def test_each_request_extends_the_last_accepted_one(api, plainly, data):
     draw = data.draw
     tail = APIS[api].module.TAIL
-    log = Log(APIS[api].make_renderer(*draw(MAKERS)))
+    usual = APIS[api].make_renderer(*draw(MAKERS))
+    log = Log(PlainRenderer(usual=usual) if plainly else usual)
     accepted = b""
     calls = []
     for _ in range(draw(st.integers(1, 5))):
@@ -130,7 +133,7 @@ def test_each_request_extends_the_last_accepted_one(api, data):
         # What is asked at last is never excluded: without anything new to answer nothing is sent.
         input_row(draw, log)
         body = log.body()
-        check_body(log, api, body)
+        check_body(log, api, body, usual)
         plain = without_markers(body)
         assert plain.startswith(accepted)
         if draw(st.booleans()):
@@ -142,11 +145,11 @@ def test_each_request_extends_the_last_accepted_one(api, data):
             calls = []
 
 
-def check_body(log, api, body):
+def check_body(log, api, body, usual):
     """A strict server takes it, and taking out breakpoints is taking out fields of blocks, nothing else."""
     style, plain = APIS[api].style, without_markers(body)
     request = json.loads(body)
-    asked = request if api != "generate" else {"model": log.renderer.model, **request}
+    asked = request if api != "generate" else {"model": usual.model, **request}
     assert style.find_fault(asked) is None
     if api != "messages":
         assert plain == body
@@ -164,9 +167,10 @@ def check_body(log, api, body):
 
 @pytest.mark.parametrize("api", APIS)
 def test_log_that_begins_with_a_reply_is_taken_by_every_server(api):
-    log = Log(APIS[api].make_renderer("p", "gpt-5"))
+    usual = APIS[api].make_renderer("p", "gpt-5")
+    log = Log(usual)
     log.add("input", {"text": "gone"}, quarantine="excluded")
     log.add("reply", {"parts": [{"type": "text", "text": "hello"}]}, accepted=True)
     log.add("reply", {"parts": [{"type": "text", "text": "again"}]}, accepted=True)
     log.add("input", {"text": "hi"})
-    check_body(log, api, log.body())
+    check_body(log, api, log.body(), usual)

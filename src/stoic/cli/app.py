@@ -3,12 +3,14 @@
 import sys
 import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from stoic.cli import exits
+from stoic.cli.boundary_commands import boundaries_app
 from stoic.cli.thread_commands import KnownThread, threads_app
+from stoic.cli.work_options import known_thread_options, work_options
 from stoic.errors import StoreError, UsageError
 
 app = typer.Typer(
@@ -24,45 +26,6 @@ app = typer.Typer(
 
 
 _File = Annotated[str, typer.Argument(metavar="FILE|-", help="A file, or - for stdin.")]
-_Models = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--model",
-        metavar="PROVIDER:NAME",
-        help="Such as openai:NAME; given again: who answers when the first cannot. Default: $STOIC_MODEL, the "
-        "configuration, or by the keys that are set.",
-        show_default=False,
-    ),
-]
-_BaseUrl = Annotated[
-    str | None,
-    typer.Option("--base-url", metavar="U", help="Where the first model is served. Default: its provider's."),
-]
-_MaxTokens = Annotated[int | None, typer.Option("--max-tokens", metavar="N", help="Longest reply.")]
-_Temperature = Annotated[
-    float | None, typer.Option("--temperature", metavar="T", help="From 0 to 2; some models take none.")
-]
-_Effort = Annotated[
-    str | None,
-    typer.Option("--effort", metavar="E", help="How much to reason: none, minimal, low, medium, high, xhigh or max."),
-]
-_Thread = Annotated[
-    str | None, typer.Option("--thread", metavar="ID", help="A new or existing thread. Default: a new one.")
-]
-_Continue = Annotated[bool, typer.Option("--continue", help="The thread with the latest activity.", show_default=False)]
-_Workspace = Annotated[
-    Path,
-    typer.Option("--workspace", metavar="DIR", help="The folder the agent works in; a thread does not remember it."),
-]
-_Yes = Annotated[bool, typer.Option("--yes", help="Allow every write and command without asking.", show_default=False)]
-_MaxRounds = Annotated[int, typer.Option("--max-rounds", metavar="N", help="Rounds of a turn at the most.")]
-_MaxCost = Annotated[
-    float | None,
-    typer.Option("--max-cost", metavar="USD", help="What a turn may cost; needs a model whose price is known."),
-]
-_MaxSeconds = Annotated[
-    float | None, typer.Option("--max-seconds", metavar="S", help="How long a turn may take, waits included.")
-]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
@@ -126,93 +89,65 @@ def options(
     help="Send PROMPT to an agent and follow its turn; with --thread alone, go on with what was left open.",
     short_help="Send a message to an agent, or go on with a thread.",
 )
+@work_options
 def run(
     *,
     prompt: Annotated[
         str | None, typer.Argument(metavar="PROMPT|-", show_default=False, help="The message; - reads it from stdin.")
     ] = None,
-    model: _Models = None,
-    base_url: _BaseUrl = None,
-    thread: _Thread = None,
-    goes_on: _Continue = False,
-    workspace: _Workspace = Path(),
     image: Annotated[
         list[Path] | None,
         typer.Option("--image", metavar="FILE", help="Show it to the model; may be given several times."),
     ] = None,
-    yes: _Yes = False,
     as_json: _Json = False,
-    max_rounds: _MaxRounds = 64,
-    max_cost: _MaxCost = None,
-    max_seconds: _MaxSeconds = None,
-    max_tokens: _MaxTokens = None,
-    temperature: _Temperature = None,
-    effort: _Effort = None,
+    work: dict[str, Any],
 ) -> int:
     """Run a message, or what was left open."""
     from stoic.cli.run import RunOptions
     from stoic.cli.run import run as run_prompt
 
-    return run_prompt(
-        RunOptions(
-            prompt=prompt,
-            models=model or [],
-            base_url=base_url,
-            thread=thread,
-            goes_on=goes_on,
-            workspace=workspace,
-            images=image or [],
-            yes=yes,
-            as_json=as_json,
-            max_rounds=max_rounds,
-            max_cost_usd=max_cost,
-            max_seconds=max_seconds,
-            max_tokens=max_tokens,
-            temperature=temperature,
-            reasoning_effort=effort,
-        )
-    )
+    return run_prompt(RunOptions(prompt=prompt, images=image or [], as_json=as_json, **work))
+
+
+@app.command(
+    help="Go on with what THREAD was left with: a turn that was interrupted, parked or, with --allow, stopped as a loop.",
+    short_help="Go on with a turn that was left open or stopped.",
+)
+@known_thread_options
+def resume(
+    *,
+    thread: KnownThread,
+    allow: Annotated[
+        int | None,
+        typer.Option(
+            "--allow",
+            min=1,
+            metavar="N",
+            help="Let a turn that was stopped as a loop repeat N of the blocked calls; then they are blocked again.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: _Json = False,
+    work: dict[str, Any],
+) -> int:
+    """Go on with a thread."""
+    from stoic.cli.run import RunOptions
+    from stoic.cli.run import run as run_prompt
+
+    return run_prompt(RunOptions(thread=thread, allow=allow, as_json=as_json, **work))
 
 
 @app.command(
     help="Talk with an agent on this terminal, message after message; /help lists what it understands beside messages.",
     short_help="Talk with an agent on this terminal.",
 )
-def chat(
-    *,
-    model: _Models = None,
-    base_url: _BaseUrl = None,
-    thread: _Thread = None,
-    goes_on: _Continue = False,
-    workspace: _Workspace = Path(),
-    yes: _Yes = False,
-    max_rounds: _MaxRounds = 64,
-    max_cost: _MaxCost = None,
-    max_seconds: _MaxSeconds = None,
-    max_tokens: _MaxTokens = None,
-    temperature: _Temperature = None,
-    effort: _Effort = None,
-) -> int:
+@work_options
+def chat(*, work: dict[str, Any]) -> int:
     """Talk with an agent."""
     from stoic.cli.chat import chat as talk
     from stoic.cli.preparing import WorkOptions
 
-    return talk(
-        WorkOptions(
-            models=model or [],
-            base_url=base_url,
-            thread=thread,
-            goes_on=goes_on,
-            workspace=workspace,
-            yes=yes,
-            max_rounds=max_rounds,
-            max_cost_usd=max_cost,
-            max_seconds=max_seconds,
-            max_tokens=max_tokens,
-            temperature=temperature,
-            reasoning_effort=effort,
-        )
-    )
+    return talk(WorkOptions(**work))
 
 
 @app.command(
@@ -223,13 +158,22 @@ def show(
     *,
     thread: KnownThread,
     as_json: _Json = False,
+    reveal: Annotated[
+        bool,
+        typer.Option(
+            "--reveal",
+            help="Show also what no model may read; the log keeps that somebody looked.",
+            show_default=False,
+        ),
+    ] = False,
 ) -> int:
     """Show one thread."""
     from stoic.cli.show import show as show_thread
 
-    return show_thread(thread, as_json=as_json, stdout=sys.stdout)
+    return show_thread(thread, as_json=as_json, reveal=reveal, stdout=sys.stdout)
 
 
+app.add_typer(boundaries_app)
 app.add_typer(threads_app, name="threads")
 
 health_app = typer.Typer(
@@ -260,6 +204,52 @@ def retry(*, model: Annotated[str, typer.Argument(metavar="MODEL", help="As `sto
     from stoic.cli.health import retry as retry_model
 
     return retry_model(model, stdout=sys.stdout)
+
+
+notices_app = typer.Typer(
+    help="Show what a person was told or is to be told, with the commands that answer it.",
+    short_help="Show notices, and what can be done.",
+    invoke_without_command=True,
+    subcommand_metavar="[COMMAND [ARGS]...]",
+    rich_markup_mode=None,
+)
+app.add_typer(notices_app, name="notices")
+
+
+@notices_app.callback()
+def notices(
+    *,
+    context: typer.Context,
+    every: Annotated[
+        bool, typer.Option("--all", help="All there ever were; else the newest 20 and those not sent.")
+    ] = False,
+    as_json: _Json = False,
+) -> int | None:
+    """Show the notices."""
+    if context.invoked_subcommand is not None:
+        return None
+    from stoic.cli.notices import notices as show_notices
+
+    return show_notices(every=every, as_json=as_json, stdout=sys.stdout)
+
+
+@notices_app.command(
+    help="Send what is due to the channels of the configuration file, a day's surplus as one digest.",
+    short_help="Send what is due now.",
+)
+def send() -> int:
+    """Send what is due."""
+    from stoic.cli.notices import send as send_notices
+
+    return send_notices(stdout=sys.stdout, stderr=sys.stderr)
+
+
+@notices_app.command("test", help="Send a test notice to every channel; nothing is stored.")
+def try_channels() -> int:
+    """Send a test notice."""
+    from stoic.cli.notices import test as test_channels
+
+    return test_channels(stdout=sys.stdout, stderr=sys.stderr)
 
 
 @app.command(
@@ -348,14 +338,28 @@ def explain(*, file: _File, as_json: _Json = False) -> int:
 
 
 @app.command(
-    help="Say where a recorded trace of tool calls goes round in a loop.",
-    short_help="Find the loops in a recorded trace.",
+    help="Say where the tool calls of a recorded trace, or of a thread of the log, go round in a loop.",
+    short_help="Find the loops in a recorded trace or a thread.",
 )
-def scan(*, file: _File, as_json: _Json = False) -> int:
-    """Scan recorded traces."""
+def scan(
+    *,
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE|-", help="A file, or - for stdin.", show_default=False)
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option("--thread", metavar="ID", help="A thread instead of a file.", show_default=False)
+    ] = None,
+    as_json: _Json = False,
+) -> int:
+    """Scan recorded traces, or a thread."""
     from stoic.cli.scan import scan as scan_file
+    from stoic.cli.scan import scan_thread
 
-    return scan_file(file, as_json=as_json, stdin=sys.stdin.buffer, stdout=sys.stdout, stderr=sys.stderr)
+    if (file is None) == (thread is None):
+        raise UsageError("name one thing to scan: a FILE (- for stdin), or a thread of the log with --thread ID")
+    if thread is not None:
+        return scan_thread(thread, as_json=as_json, stdout=sys.stdout)
+    return scan_file(str(file), as_json=as_json, stdin=sys.stdin.buffer, stdout=sys.stdout, stderr=sys.stderr)
 
 
 @app.command(

@@ -4,7 +4,7 @@ import difflib
 
 import msgspec
 
-from stoic.cli.cleaning import escaped
+from stoic.cli.cleaning import escaped, quoted
 from stoic.cli.keyboard import Keyboard
 from stoic.cli.screen import Screen
 from stoic.cli.stopping import Stopper
@@ -47,7 +47,7 @@ class Asker:
                 await thread.cancel()
                 return True
             if answer is None:
-                self._screen.block(f"parked: `stoic run --thread {thread.id}` asks again", "yellow")
+                self._screen.block(f"parked: `stoic run --thread {quoted(thread.id)}` asks again", "yellow")
                 return False
             if answer == "session":
                 granted.add(question.tool)

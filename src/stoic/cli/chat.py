@@ -9,7 +9,7 @@ from stoic.cli import exits
 from stoic.cli.composing import HISTORY_FILE, Composer
 from stoic.cli.emitting import NOBODY_READS
 from stoic.cli.names import readable_id
-from stoic.cli.opening import opened
+from stoic.cli.opening import opened, reopen_chosen
 from stoic.cli.preparing import Prepared, WorkOptions, prepare
 from stoic.cli.screen import Screen
 from stoic.cli.sitting import Sitting
@@ -37,13 +37,15 @@ def chat(options: WorkOptions) -> int:
 
 
 async def _chat(prepared: Prepared, composer: Composer) -> int:
-    runtime = Runtime(settings=prepared.settings)
+    runtime = Runtime(settings=prepared.settings, delivers_notices=False)
     for model in prepared.agent.models:  # a wrong one is said before anything is stored
         prepared.agent.parameters_for(runtime.connection(model))
     thread = readable_id(runtime.ids.new()) if prepared.thread is None else prepared.thread
     sitting = Sitting(runtime, prepared, thread, composer, Screen(sys.stdout, os.environ))
     try:
         async with opened(runtime):
+            if prepared.chosen is not None:
+                await reopen_chosen(runtime, prepared.chosen)
             return await sitting.talk()
     except asyncio.CancelledError:
         if sitting.code is None:

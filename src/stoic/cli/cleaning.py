@@ -1,12 +1,17 @@
 """Makes text from models and tools harmless on a terminal: it shows characters and commands nothing."""
 
+import shlex
+
 from rich.cells import cell_len
+
+from stoic.cli.sequences import without_sequences
 
 _CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
 # Marks that reorder what stands around them could make a command look like another (Unicode TR 36, 2.2).
 _REORDERING = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x2028, 0x2029]
 _BANNED = [code for code in [*_CONTROLS, *_REORDERING] if chr(code) not in "\n\t"]
 
+_HARMLESS: dict[int, str | None] = dict.fromkeys(code for code in _CONTROLS if chr(code) not in "\n\t")
 _STRIPPED: dict[int, str | None] = {**dict.fromkeys(_BANNED), 0x09: "    "}
 _ESCAPED: dict[int, str | None] = {
     **{code: chr(code).encode("ascii", "backslashreplace").decode() for code in _BANNED},
@@ -18,9 +23,19 @@ _NARROWEST_CELLS = 10
 """Fewer cells beside the indent are left to the terminal to wrap."""
 
 
-def stripped(text: str) -> str:
-    """Return the text without control, escape and reordering characters; newlines stay, tabs become spaces."""
+def harmless(text: str) -> str:
+    """Return the text without escape sequences and control characters: for a pipe, which may end at a terminal."""
+    return without_sequences(text).translate(_HARMLESS)
+
+
+def shown(text: str) -> str:
+    """Return text whose escape sequences are out already without control and reordering characters; tabs become spaces."""
     return text.translate(_STRIPPED)
+
+
+def stripped(text: str) -> str:
+    """Return the text without escape sequences, control and reordering characters; newlines stay, tabs become spaces."""
+    return shown(without_sequences(text))
 
 
 def escaped(text: str) -> str:
@@ -31,6 +46,11 @@ def escaped(text: str) -> str:
 def one_line(text: str) -> str:
     """Return the text as one line of single spaces, cleaned like `stripped`."""
     return " ".join(stripped(text).split())
+
+
+def quoted(text: str) -> str:
+    """Return the text as one word of a shell's command line."""
+    return shlex.quote(one_line(text))
 
 
 def shortened(text: str, limit_cells: int) -> str:

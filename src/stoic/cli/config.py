@@ -12,7 +12,7 @@ from stoic.configuration import configuration_path
 from stoic.models.addresses import shown_url
 from stoic.models.providers import PROVIDERS
 from stoic.records import Json
-from stoic.settings import Access, Settings, read_settings
+from stoic.settings import Access, ChannelSettings, Settings, read_settings
 
 _DEFAULT = "default"
 
@@ -62,7 +62,15 @@ def _values(settings: Settings) -> dict[str, Json]:
         "no_proxy": settings.no_proxy,
         "ca_file": settings.ca_file,
         "deadline_seconds": settings.deadline_seconds,
+        "compact_at_share": settings.compact_at_share,
+        "notices_per_day": settings.notices_per_day,
+        "notice_channels": [_channel(each) for each in settings.notice_channels],
     }
+
+
+def _channel(channel: ChannelSettings) -> str:
+    """Return what may be shown of a channel: its URL may hold a credential."""
+    return f"{channel.type} (${channel.url_variable})" if channel.url_variable else channel.type
 
 
 def _providers(settings: Settings) -> dict[str, dict[str, Json]]:

@@ -5,16 +5,16 @@ from typing import IO
 
 from stoic.cli import exits
 from stoic.cli.cleaning import stripped
-from stoic.cli.opening import log_exists, opened_log, require_thread
-from stoic.cli.states import ThreadState, state_of
-from stoic.errors import UsageError
+from stoic.cli.opening import opened_log, require_log, require_thread
+from stoic.cli.states import ThreadState, read_state
+from stoic.errors import StoreError, UsageError
 from stoic.ports import HeldLeaseError
 from stoic.settings import read_settings
-from stoic.wiring import SystemClock
+from stoic.wiring import Runtime, SystemClock
 
 
 def delete(thread: str, *, yes: bool, stdin: IO[str], stdout: IO[str]) -> int:
-    """Delete a thread with its rows, its journal and its inbox.
+    """Delete a thread with its rows, its journal, its inbox and what was kept of its long results.
 
     Args:
         thread: its id
@@ -24,9 +24,9 @@ def delete(thread: str, *, yes: bool, stdin: IO[str], stdout: IO[str]) -> int:
 
     Raises:
         UsageError: there is no such thread, a turn of it runs, or nobody is there to be asked
+        StoreError: the log failed, or long results could not be deleted after the thread was
     """
-    if not log_exists():
-        raise UsageError(f"there is no thread {thread!r}: the log {read_settings().database} does not exist yet")
+    require_log(f"there is no thread {thread!r}")
     state = asyncio.run(_state(thread))
     if not yes and not _confirmed(state, stdin, stdout):
         stdout.write("nothing was deleted\n")
@@ -47,7 +47,7 @@ def _confirmed(state: ThreadState, stdin: IO[str], stdout: IO[str]) -> bool:
 async def _state(thread: str) -> ThreadState:
     async with opened_log() as store:
         await require_thread(store, thread)
-        return state_of(await store.load(thread))
+        return await read_state(store, SystemClock(), thread)
 
 
 async def _delete(thread: str) -> None:
@@ -59,3 +59,10 @@ async def _delete(thread: str) -> None:
             raise UsageError(
                 f"thread {thread!r} was not deleted: a turn of it runs (pid {owner.pid} on {owner.host}); stop it first"
             ) from None
+    try:
+        Runtime(settings=read_settings()).spill.forget(thread)
+    except OSError as error:
+        raise StoreError(
+            f"thread {thread!r} was deleted, but not the files of its long results: {error.filename} "
+            f"({error.strerror}); delete them yourself"
+        ) from None

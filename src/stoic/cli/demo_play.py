@@ -9,7 +9,10 @@ NOTES = {
 """The notes that are there when the agent begins, by path in its workspace."""
 
 LEDGER = "ledger.txt"
-FILES = {**NOTES, LEDGER: ""}
+POISON = "[[a text that the provider refuses to read]]"
+"""Inert: the simulated provider refuses the request that shows it first."""
+MAIL = "mail.txt"
+FILES = {**NOTES, LEDGER: "", MAIL: f"From: somebody\n{POISON}\n"}
 """Everything that is there when the agent begins."""
 
 SUMMARY = "2 notes, 5 lines.\nDone: the build is green, restarts are fast.\nOpen: how to move the log; ask Ada.\n"
@@ -25,6 +28,9 @@ CONFIRMATION = "confirmation"
 
 OVERLOADS = 4
 """How often the bound model is overloaded: the first send and its three retries."""
+
+LOOPS = 14
+"""How often the model calls a tool that there is not: ten are told, then a block is ignored three times."""
 
 _PAUSE = "delay:400ms"
 """So that a person can see what happens."""
@@ -60,11 +66,21 @@ KILL = Chapter(
     why="Another process works on the same thread now, and will not live long.",
     task="Order a disk for the move: add it to ledger.txt, wait for confirmation.",
 )
+REFUSAL = Chapter(
+    title="5. A tool's result is refused",
+    why="Only that result is withheld. The thread goes on, and nobody else is asked.",
+    task="What does mail.txt say?",
+)
+LOOP = Chapter(
+    title="6. The agent repeats itself",
+    why="It is told, then blocked, then stopped with the reason. A person may allow more.",
+    task="Print the summary.",
+)
 
 
 def script() -> list[Json]:
     """Return what the provider plays, in order."""
-    return [*_stream(), *_overload(), *_return(), *_kill()]
+    return [*_stream(), *_overload(), *_return(), *_kill(), *_refusal(), *_loop()]
 
 
 def _stream() -> list[Json]:
@@ -104,6 +120,18 @@ def _kill() -> list[Json]:
         ["text:Then I look instead.", _PAUSE, _call("read_file", f'{{"path":"{LEDGER}"}}')],
         ["text:The ledger holds the order once. ", _PAUSE, "text:Whether it was confirmed is unknown."],
     ]
+
+
+def _refusal() -> list[Json]:
+    return [
+        ["text:I read it.", _PAUSE, _call("read_file", f'{{"path":"{MAIL}"}}')],
+        ["finish:content_filter"],
+        ["text:What it says is withheld from me; ", _PAUSE, "text:I cannot tell you."],
+    ]
+
+
+def _loop() -> list[Json]:
+    return [[_call("print_file", '{"path":"summary.txt"}')] for _ in range(LOOPS)]
 
 
 def _call(tool: str, arguments: str) -> str:

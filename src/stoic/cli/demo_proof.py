@@ -6,13 +6,13 @@ from typing import cast
 
 from stoic.cli.demo_crash import Crash
 from stoic.cli.demo_place import BOUND, STAND_IN, THREAD
-from stoic.cli.demo_play import LEDGER, NOTES, ORDER, OVERLOADS, SUMMARY, VOID
+from stoic.cli.demo_play import LEDGER, LOOPS, NOTES, ORDER, OVERLOADS, POISON, SUMMARY, VOID
 from stoic.cli.timeline import call_facts
 from stoic.ports import Store
-from stoic.records import Health, Operation, Record, Row
+from stoic.records import Health, Operation, Record, Row, StoredNotice
 from stoic.testing import RecordedRequest
 
-_STREAM, _OVERLOAD, _RETURN, _KILL = 1, 2, 3, 4
+_STREAM, _OVERLOAD, _RETURN, _KILL, _REFUSAL, _LOOP = 1, 2, 3, 4, 5, 6
 """The turns of the story."""
 
 
@@ -33,8 +33,9 @@ async def prove(store: Store, workspace: Path, requests: list[RecordedRequest], 
         crash: what became of the killed process
     """
     rows, operations = (await store.load(THREAD)).rows, await store.operations(THREAD)
-    turns = [_Turn(number, rows, operations) for number in (_STREAM, _OVERLOAD, _RETURN, _KILL)]
-    stream, overload, return_, kill = turns
+    numbers = (_STREAM, _OVERLOAD, _RETURN, _KILL, _REFUSAL, _LOOP)
+    turns = [_Turn(number, rows, operations) for number in numbers]
+    stream, overload, return_, kill, refusal, loop = turns
     return [
         *_of_files(workspace, stream),
         *_of_cut(stream, rows, requests),
@@ -42,9 +43,11 @@ async def prove(store: Store, workspace: Path, requests: list[RecordedRequest], 
         _of_fallback(overload, requests),
         _of_return(return_, kill, rows, await store.health()),
         *_of_crash(workspace, kill, requests, crash),
+        *_of_refusal(refusal, requests),
+        *_of_loop(loop, await store.notices()),
         Claim(
-            text="each of the four turns has one outcome in the log: completed",
-            holds=all(turn.outcomes() == ["completed"] for turn in turns),
+            text="each of the other five turns has one outcome in the log: completed",
+            holds=all(turn.outcomes() == ["completed"] for turn in turns if turn is not loop),
         ),
     ]
 
@@ -154,6 +157,38 @@ def _of_crash(workspace: Path, turn: _Turn, requests: list[RecordedRequest], cra
         Claim(
             text="the model was told that the effect is unknown",
             holds=len(told) == 1 and any(request.holds("Effect unknown") for request in requests),
+        ),
+    ]
+
+
+def _of_refusal(turn: _Turn, requests: list[RecordedRequest]) -> list[Claim]:
+    results = turn.of("result")
+    return [
+        Claim(
+            text="the refused result is withheld from the model and whole in the log",
+            holds=[row.quarantine for row in results] == ["placeholder"] and POISON in results[0].content["text"],
+        ),
+        Claim(
+            text="its text was in one request, the refused one, and in none after it",
+            holds=sum(request.holds(POISON) for request in requests) == 1,
+        ),
+        Claim(
+            text=f"only {BOUND} was asked, before and after the refusal",
+            holds=set(turn.models()) == {BOUND} and not turn.of("fallback"),
+        ),
+    ]
+
+
+def _of_loop(turn: _Turn, notices: list[StoredNotice]) -> list[Claim]:
+    outcomes = turn.of("outcome")
+    return [
+        Claim(
+            text=f"the loop was stopped after {LOOPS} calls, with its reason: stuck_loop",
+            holds=[row.content.get("reason") for row in outcomes] == ["stuck_loop"] and len(turn.of("reply")) == LOOPS,
+        ),
+        Claim(
+            text="a person is told once, with what can be done",
+            holds=[len(each.notice.actions) > 0 for each in notices if each.notice.kind == "stuck_loop"] == [True],
         ),
     ]
 

@@ -6,7 +6,7 @@ from typing import IO
 
 from stoic.cli.demo_crash import Crash, crash
 from stoic.cli.demo_place import BOUND, COOLDOWN_SECONDS, THREAD, Place, agent_at, runtime_at
-from stoic.cli.demo_play import KILL, OVERLOAD, RETURN, STREAM, Chapter, script
+from stoic.cli.demo_play import KILL, LOOP, OVERLOAD, REFUSAL, RETURN, STREAM, Chapter, script
 from stoic.cli.demo_proof import Claim, prove
 from stoic.cli.demo_view import NarrowView
 from stoic.cli.emitting import ViewEmit
@@ -64,6 +64,8 @@ class _Story:
             crashed = await self._kill(base_url)
             async with opened(runtime_at(place, base_url)) as runtime:
                 await runtime.thread(THREAD, agent_at(place)).resume(self._emit())
+                await self._turn(runtime, REFUSAL)
+                await self._turn(runtime, LOOP)
             async with opened(runtime_at(place, base_url)) as reopened:
                 return await prove(reopened.store, place.workspace, provider.requests, crashed)
 

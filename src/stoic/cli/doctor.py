@@ -14,6 +14,7 @@ import msgspec
 from stoic.cli import exits
 from stoic.cli.choosing import choose, keys_found
 from stoic.cli.cleaning import one_line
+from stoic.cli.opening import absent_log
 from stoic.cli.screen import Style
 from stoic.configuration import configuration_path
 from stoic.connecting import Connector
@@ -121,8 +122,11 @@ def _network(settings: Settings) -> Iterator[Finding]:
 
 def _database(settings: Settings) -> list[Finding]:
     """Look at the log without creating it."""
-    path = Path(settings.database)
-    return asyncio.run(_log(settings)) if path.exists() else [_absent(path)]
+    try:
+        absent = absent_log(settings)
+    except ConfigurationError as error:
+        return [_problem(str(error))]
+    return asyncio.run(_log(settings)) if absent is None else [_absent(Path(settings.database))]
 
 
 async def _log(settings: Settings) -> list[Finding]:

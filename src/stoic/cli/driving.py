@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from stoic.cli.telling import HeldEnding
 from stoic.core.commands import Ending
 from stoic.records import ImagePart, Outcome, Parked
 from stoic.runtime.streams import Emit
@@ -34,6 +35,18 @@ async def drive(
     Returns:
         How the last turn ended or what it waits for; None when there was nothing to do.
     """
+    told = HeldEnding(emit)
+    try:
+        ending = await _drive(runtime, thread, prompt, told, ask, images)
+        await told.tell_notices(runtime, thread.id)
+    finally:
+        told.release()
+    return ending
+
+
+async def _drive(
+    runtime: Runtime, thread: Thread, prompt: str | None, emit: Emit, ask: Ask | None, images: Sequence[ImagePart]
+) -> Ending | None:
     ending = await (thread.resume(emit) if prompt is None else thread.run(prompt, emit, images=images))
     if prompt is not None and isinstance(ending, Outcome):
         return ending

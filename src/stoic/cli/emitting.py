@@ -6,7 +6,8 @@ import sys
 from stoic.cli import exits
 from stoic.cli.stopping import Stopper
 from stoic.cli.views import View
-from stoic.events import Happening
+from stoic.core.notes import denied
+from stoic.events import Happening, ToolEnded
 
 NOBODY_READS = frozenset({errno.EPIPE, errno.EIO})
 """A pipe that nobody reads, a terminal that is gone."""
@@ -19,9 +20,13 @@ class ViewEmit:
         """Take the view and what ends the turn."""
         self._view = view
         self._stopper = stopper
+        self.denied = False
+        """Whether a call was denied by the rules of the run itself."""
 
     def __call__(self, event: Happening) -> None:
         """Show one event."""
+        if isinstance(event, ToolEnded) and event.text == denied(event.tool, by_person=False):
+            self.denied = True
         try:
             self._view.show(event)
         except OSError as error:

@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import msgspec
+from msgspec.structs import replace
 
 from stoic.cli.cleaning import one_line
 from stoic.cli.exits import COMPLETED, USAGE
 from stoic.cli.intake import Exchange, read_exchanges
+from stoic.cli.pasted_http import ToldAs
 from stoic.cli.screen import Style
 from stoic.core.classify import Verdict, classify, report_from
+from stoic.core.classify.verdict import Evidence
 from stoic.core.failures import Axis, FailureClass
 from stoic.errors import UsageError
 
@@ -141,9 +144,19 @@ def _text(file: str, stdin: TextIO) -> str:
 
 def _verdict(exchange: Exchange, position: int) -> Verdict:
     try:
-        return classify(report_from(exchange))
+        verdict = classify(report_from(exchange))
     except UsageError as error:
         raise UsageError(f"item {position}: {error}") from None
+    told_as = exchange.get("told_as")
+    if not isinstance(told_as, ToldAs):
+        return verdict
+    return replace(verdict, evidence=[_as_pasted(one, told_as) for one in verdict.evidence])
+
+
+def _as_pasted(one: Evidence, told_as: ToldAs) -> Evidence:
+    """Name what stood in the text itself: it held no Python exception, one was only made of it."""
+    made = one.field.startswith("exception.")
+    return replace(one, field=told_as.field, value=told_as.value) if made else one
 
 
 def _name(exchange: Exchange, position: int) -> str:

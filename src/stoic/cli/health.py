@@ -9,7 +9,7 @@ import msgspec
 from stoic.cli import exits
 from stoic.cli.cleaning import one_line
 from stoic.cli.names import near
-from stoic.cli.opening import log_exists, opened_log
+from stoic.cli.opening import log_to_list, opened_log, require_log
 from stoic.cli.screen import Style
 from stoic.core.health import retry_now
 from stoic.errors import UsageError
@@ -40,6 +40,8 @@ class RouteState(Record, frozen=True, omit_defaults=False):
 
 def health(*, as_json: bool, stdout: IO[str]) -> int:
     """Print what is known of every route, by route; as JSON, one object a line."""
+    if not log_to_list():
+        return exits.COMPLETED
     routes = [_state(each) for each in asyncio.run(_read())]
     if as_json:
         for route in routes:
@@ -69,16 +71,13 @@ def retry(model: str, *, stdout: IO[str]) -> int:
 
 
 async def _read() -> list[Health]:
-    if not log_exists():
-        return []
     async with opened_log() as store:
         return await store.health()
 
 
 async def _retry(model: str) -> int:
     """Return how many routes of the model were opened."""
-    if not log_exists():
-        raise _unknown(model, [])
+    require_log(f"nothing is known of the health of {model!r}")
     async with opened_log() as store:
         known = await store.health()
         routes = [each for each in known if _state(each).model == model]

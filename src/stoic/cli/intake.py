@@ -131,7 +131,8 @@ def _har_entry(entry: Exchange, position: int) -> Exchange:
     if not status:
         said = str(response.get("_error") or entry.get("_error") or "the browser got no answer")
         kind = next(name for mark, name in _BROWSER_ERRORS if mark in said)
-        return {**exchange, "exception": {"type": kind, "message": said}}
+        told_as = pasted_http.ToldAs(field="response._error", value=said)
+        return {**exchange, "exception": {"type": kind, "message": said}, "told_as": told_as}
     content = response.get("content")
     text = _har_text(cast("Exchange", content) if isinstance(content, dict) else {}, position)
     return {**exchange, "status": status, **pasted_http.body_of(text, headers)}

@@ -2,13 +2,15 @@
 
 from typing import IO
 
-from stoic.cli.cleaning import one_line, stripped
+from stoic.cli.cleaning import one_line, shown, stripped
 from stoic.cli.screen import Screen, Style
-from stoic.cli.wording import ROLLED_BACK, Line, describe, ending, introduce, summary
+from stoic.cli.sequences import SequenceFilter
+from stoic.cli.wording import ROLLED_BACK, Line, describe, ending, introduce, summary, told
 from stoic.events import (
     AttemptFailed,
     CallAnnounced,
     Happening,
+    NoticeRaised,
     OutcomeReached,
     PermissionAsked,
     RoundEnded,
@@ -46,6 +48,7 @@ class LiveView:
         """Why the attempt failed: said when its text is gone."""
         self._announced = False
         self._thinking = False
+        self._filter = SequenceFilter()
 
     def show(self, event: Happening) -> None:
         """Show one event."""
@@ -60,6 +63,8 @@ class LiveView:
                 self._roll_back()
             case RoundEnded():
                 self._settle(event)
+            case NoticeRaised():
+                self._close(told(event))
             case OutcomeReached():
                 self._end(event)
             case TurnStarted() if self._parked:
@@ -70,8 +75,8 @@ class LiveView:
                 self._say(describe(event))
 
     def say(self, text: str) -> None:
-        """Say it on a line of its own; it vanishes with the round it interrupted."""
-        self.screen.line(text, "dim")
+        """Say it on lines of its own; it vanishes with the round it interrupted."""
+        self.screen.paragraph(text, "dim")
 
     def _begin(self, event: RoundStarted) -> None:
         introduction = introduce(event)
@@ -79,6 +84,7 @@ class LiveView:
             self._introduced = introduction.text
             self._say(introduction)
         self._announced = self._thinking = False
+        self._filter = SequenceFilter()
         self.screen.mark()
 
     def _provisional(self, event: TextDelta | ThinkingDelta | CallAnnounced) -> None:
@@ -95,7 +101,7 @@ class LiveView:
         if self._thinking:
             self._thinking = False
             self.screen.erase()
-        self.screen.text(stripped(text))
+        self.screen.text(shown(self._filter.feed(text)))
 
     def _think(self) -> None:
         """Say that the model thinks; what it thinks is not shown."""
@@ -107,7 +113,8 @@ class LiveView:
         said_something = not self.screen.is_at_mark()
         if said_something and not self.screen.erase():
             self._say(Line(text=VOID, style="red"))
-        self._say(self._failed)
+        if self._failed is not None:  # whole: where it went wrong may stand at its end
+            self.screen.paragraph(self._failed.text, self._failed.style)
         self._say(ROLLED_BACK if said_something else None)
         self._failed = None
         self._announced = self._thinking = False
@@ -116,6 +123,8 @@ class LiveView:
         """Leave exactly the accepted text of the round: what only announced something goes."""
         if (self._announced or self._thinking) and self.screen.erase():
             self.screen.text(stripped(event.text))
+        else:
+            self.screen.text(shown(self._filter.finish()))
         self.screen.end_line()
         self._say(describe(event))
 
@@ -123,10 +132,14 @@ class LiveView:
         self._parked = event.outcome == "parked" and self._asks
         if self._parked:
             return
+        self._close([line for line in (ending(event), summary(event)) if line is not None])
+
+    def _close(self, lines: list[Line]) -> None:
+        """Write closing lines, which nothing takes back."""
         self.screen.end_line()
-        for line in (ending(event), summary(event)):
-            if line is not None:
-                self._status.write(self._status_style(line.text, line.style) + "\n")
+        for line in lines:
+            text = "\n".join(self.screen.fold(line.text)) if self._status.isatty() else line.text
+            self._status.write(self._status_style(text, line.style) + "\n")
         self._status.flush()
 
     def _say(self, line: Line | None) -> None:

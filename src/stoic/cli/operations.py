@@ -8,14 +8,15 @@ import msgspec
 
 from stoic.cli import exits
 from stoic.cli.cleaning import one_line
-from stoic.cli.opening import log_exists, opened, opened_log, require_thread
+from stoic.cli.opening import log_to_list, opened, opened_log, require_log, require_thread
 from stoic.cli.screen import Style
 from stoic.cli.timeline import moment
+from stoic.core.history import EFFECTS
 from stoic.errors import UsageError
 from stoic.records import Operation, Record
 from stoic.runtime.resolutions import Decision, resolve
 from stoic.settings import read_settings
-from stoic.wiring import Runtime
+from stoic.wiring import Runtime, SystemClock
 
 _STYLES = {"returned": "green", "raised": "red", "unknown": "yellow", "running": "cyan"}
 
@@ -35,6 +36,8 @@ class OperationLine(Record, frozen=True, omit_defaults=False):
     started_at: int | None
     """Epoch milliseconds."""
     ended_at: int | None
+    lost: bool = False
+    """Whether it stands as running although its process ended: what became of it is not known."""
 
 
 def list_operations(*, thread: str | None, unknown: bool, as_json: bool, stdout: IO[str]) -> int:
@@ -49,18 +52,20 @@ def list_operations(*, thread: str | None, unknown: bool, as_json: bool, stdout:
     Raises:
         UsageError: there is no such thread
     """
-    found = asyncio.run(_read(thread)) if log_exists() else []
-    if thread is not None and not log_exists():
-        raise UsageError(f"there is no thread {thread!r}: the log {read_settings().database} does not exist yet")
-    chosen = [each for each in found if not unknown or is_undecided(each)]
+    if thread is not None:
+        require_log(f"there is no thread {thread!r}")
+    elif not log_to_list():
+        return exits.COMPLETED
+    found, lost = asyncio.run(_read(thread))
+    chosen = [each for each in found if not unknown or is_undecided(each, lost)]
     if as_json:
         for each in chosen:
-            stdout.write(msgspec.json.encode(_line(each)).decode() + "\n")
+            stdout.write(msgspec.json.encode(_line(each, lost)).decode() + "\n")
         return exits.COMPLETED
     style = Style(stdout, os.environ)
     for each in chosen:
-        started = moment(each.started_at) if each.started_at is not None else "not started"
-        facts = f"{each.effect} · {_said(each)} · {started}"
+        started = f" · {moment(each.started_at)}" if each.started_at is not None else ""
+        facts = f"{each.effect} · {_said(each, lost)}{started}"
         stdout.write(f"{one_line(each.id)}  {one_line(each.tool)}  {style(facts, _STYLES.get(each.state, 'dim'))}\n")
     if not chosen:
         stdout.write("no operation waits for a decision\n" if unknown else "no operations yet\n")
@@ -75,31 +80,35 @@ def resolve_operation(operation: str, decision: str, *, stdout: IO[str]) -> int:
     """
     if decision not in {"done", "not_done"}:
         raise UsageError(f"decision {decision!r} is neither done nor not_done")
-    if not log_exists():
-        raise UsageError(f"there is no operation {operation!r}: the log {read_settings().database} does not exist yet")
+    require_log(f"there is no operation {operation!r}")
     decided = asyncio.run(_resolve(operation, decision))  # pyright: ignore[reportArgumentType] - one of the two
     stdout.write(f"{one_line(decided.id)} of {one_line(decided.tool)} is {decision}; an equal call may run again\n")
     return exits.COMPLETED
 
 
-def is_undecided(operation: Operation) -> bool:
-    """Tell whether a person's decision would change something."""
-    return operation.state == "unknown" and operation.status not in {"done", "not_done"}
+def is_undecided(operation: Operation, lost: set[str]) -> bool:
+    """Tell whether a person's decision would change something; `lost` are operations whose process ended meanwhile."""
+    ended_unknown = operation.state == "unknown" or operation.id in lost
+    return ended_unknown and operation.effect in EFFECTS and operation.status not in {"done", "not_done"}
 
 
-async def _read(thread: str | None) -> list[Operation]:
+async def _read(thread: str | None) -> tuple[list[Operation], set[str]]:
+    """Return the operations, and the ids of those that stand as running although no living process works on them."""
     async with opened_log() as store:
         if thread is not None:
             await require_thread(store, thread)
-        return await store.operations(thread)
+        found, now_ms = await store.operations(thread), SystemClock().now_ms()
+        running = [each for each in found if each.state == "running"]
+        held = {each: await store.holder(each, now_ms) for each in {operation.thread for operation in running}}
+        return found, {each.id for each in running if held[each.thread] is None}
 
 
 async def _resolve(operation: str, decision: Decision) -> Operation:
     async with opened(Runtime(settings=read_settings())) as runtime:
-        return await resolve(runtime.outside, runtime.owner.id, operation, decision)
+        return await resolve(runtime.outside, runtime.owner.id, operation, decision, runtime.ends)
 
 
-def _line(operation: Operation) -> OperationLine:
+def _line(operation: Operation, lost: set[str]) -> OperationLine:
     return OperationLine(
         operation=operation.id,
         thread=operation.thread,
@@ -110,12 +119,17 @@ def _line(operation: Operation) -> OperationLine:
         runs=operation.runs,
         started_at=operation.started_at,
         ended_at=operation.ended_at,
+        lost=operation.id in lost,
     )
 
 
-def _said(operation: Operation) -> str:
+def _said(operation: Operation, lost: set[str]) -> str:
     """Return the state for people; what is known beside it stands beside it."""
+    if operation.id in lost:
+        return "was running when its process ended"
     if operation.state == "raised" and not operation.runs:
         return "not run"
+    if operation.state == "intended":
+        return "not started"
     decided = {"done": ", decided: done", "not_done": ", decided: not done"}.get(operation.status or "", "")
     return f"effect UNKNOWN{decided}" if operation.state == "unknown" else operation.state

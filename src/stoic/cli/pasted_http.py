@@ -5,7 +5,19 @@ from typing import Any
 
 import msgspec
 
+from stoic.records import Record
+
 Exchange = dict[str, Any]
+
+
+class ToldAs(Record, frozen=True):
+    """What stood in a pasted text, in place of the Python exception that was made of it; `told_as` of an exchange."""
+
+    field: str
+    value: str
+
+
+_VALUE_CHARACTERS = 200
 
 _STATUS_LINE = re.compile(r"^(?:< )?HTTP/\d(?:\.\d)? (\d{3})(?: .*)?$", re.MULTILINE)
 _CURL_ERROR = re.compile(r"^curl: \((\d+)\) (.*)$", re.MULTILINE)
@@ -39,7 +51,7 @@ _HEADERS = (
     ("x-dashscope-", "dashscope"), ("x-ds-trace-id", "deepseek"), ("msh-", "moonshot"), ("mistral-", "mistral"),
     ("fireworks-", "fireworks"), ("x-github-", "github"),
 )  # fmt: skip
-_HOST = re.compile(r"(?:^|\n)>? ?host: ?(\S+)|https?://([^\s/'\"]+)", re.IGNORECASE)
+_HOST = re.compile(r"(?:^|\n)>? ?host: ?(\S+)|https?://([^\s/'\"]+)|(?:resolve host: |connect to )(\S+)", re.IGNORECASE)
 
 
 def read(text: str) -> Exchange | None:
@@ -72,7 +84,7 @@ def body_of(text: str, headers: dict[str, str]) -> Exchange:
 
 def provider_of(text: str, headers: dict[str, str]) -> str:
     """Return the provider that an address in a text or a response's headers give away, or `unknown`."""
-    hosts = " ".join(one or two for one, two in _HOST.findall(text))
+    hosts = " ".join("".join(found) for found in _HOST.findall(text))
     for mark, provider in _HOSTS:
         if mark in hosts:
             return provider
@@ -104,7 +116,12 @@ def _curl_v_head(text: str) -> tuple[str, str, str]:
 
 def _curl_error(error: re.Match[str], talk: str) -> Exchange:
     kind = _CURL_TYPES.get(error[1], "ConnectionError")
-    return {"provider": provider_of(talk, {}), "exception": {"type": kind, "message": error[2]}}
+    told_as = ToldAs(field="curl", value=f"({error[1]}) {error[2]}"[:_VALUE_CHARACTERS])
+    return {
+        "provider": provider_of(talk, {}),
+        "exception": {"type": kind, "message": error[2]},
+        "told_as": told_as,
+    }
 
 
 def _sse_events(text: str) -> list[Exchange]:

@@ -16,7 +16,7 @@ _SEPARATORS = re.compile(
 )
 _EXCEPTION_LINE = re.compile(r"^[A-Za-z_][\w.]*(?::.*)?$")
 _ALONE = re.compile(
-    r"^(?:[a-z_][\w]*\.)+[A-Z]\w*(?:: |$)|^[A-Z]\w*(?:Error|Exception|Timeout|Interrupt|Cancelled)(?:: |$)"
+    r"^(?:[a-z_][\w]*\.)+(?:[A-Z]\w*|gaierror|herror|timeout)(?:: |$)|^[A-Z]\w*(?:Error|Exception|Timeout|Interrupt|Cancelled)(?:: |$)"
 )
 _GROUP_BARS = re.compile(r"^\s*[|+](?:-+)?(?: \+-*\s?\d*)? ?", re.MULTILINE)
 _STREAM_FRAMES = ("_streaming.py", "iter_lines", "iter_bytes", "iter_raw", "httpx_sse")

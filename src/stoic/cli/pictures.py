@@ -1,6 +1,9 @@
-"""Reads the images of `--image`: which kind a file is, is told from its first bytes, never from its name."""
+"""Reads the images of `--image` and `/image`: which kind a file is, is told from its first bytes, never from its name."""
 
 import base64
+import os
+import shlex
+from contextlib import suppress
 from pathlib import Path
 
 from stoic.errors import UsageError
@@ -18,6 +21,22 @@ def read_images(paths: list[Path]) -> list[ImagePart]:
         UsageError: a file cannot be read, is no image of a known kind, or is larger than 5 MB
     """
     return [_read(path) for path in paths]
+
+
+def typed_path(text: str) -> Path:
+    """Return the path that a person typed or dropped on the terminal: `~`, quotes and escaped spaces as shells read them.
+
+    A file that has the very name as it stands comes first.
+    """
+    words = [text]
+    if not os.path.lexists(text):
+        with suppress(ValueError):  # a quote without its end
+            words = shlex.split(text)
+    path = Path(words[0] if len(words) == 1 else text)
+    try:
+        return path.expanduser()
+    except RuntimeError:  # nobody of that name
+        return path
 
 
 def media_type_of(data: bytes) -> str | None:

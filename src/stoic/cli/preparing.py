@@ -6,7 +6,7 @@ from pathlib import Path
 from stoic.cli.choosing import choose
 from stoic.cli.guidance import read_guidance
 from stoic.cli.inputs import check_budget, read_workspace
-from stoic.cli.opening import newest_thread
+from stoic.cli.opening import absent_log, newest_thread
 from stoic.cli.worker import make_agent
 from stoic.core.plan import Permission
 from stoic.errors import UsageError
@@ -41,6 +41,8 @@ class Prepared(Record, frozen=True):
     settings: Settings
     workspace: Workspace
     agent: Agent
+    chosen: str | None
+    """The bound model if the command line names it; None: the settings do, or a key that was found."""
     thread: str | None
     """None: a new one."""
     notes: list[str]
@@ -78,10 +80,13 @@ def prepare(options: WorkOptions, permission: Permission) -> Prepared:
         temperature=options.temperature,
         reasoning_effort=options.reasoning_effort,
     )
+    absent = absent_log(choice.settings)
+    beginning = None if absent is None else f"a new log begins: {choice.settings.database}"
     return Prepared(
         settings=choice.settings,
         workspace=workspace,
         agent=agent,
+        chosen=model if options.models else None,
         thread=asyncio.run(newest_thread()) if options.goes_on else options.thread,
-        notes=[note for note in (choice.note, guidance.note) if note],
+        notes=[note for note in (choice.note, guidance.note, beginning) if note],
     )

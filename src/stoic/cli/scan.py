@@ -1,4 +1,4 @@
-"""`stoic scan`: runs the loop detector over recorded traces and says what it finds."""
+"""`stoic scan`: runs the loop detector over recorded traces, or over a thread of the log, and says what it finds."""
 
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -55,10 +55,29 @@ def scan(file: str, *, as_json: bool, stdin: BinaryIO, stdout: TextIO, stderr: T
         stderr.write(f"stoic scan: {one_line(str(error))}\n")
         return USAGE
     for trace in traces:
-        finding, concerned = find(trace)
-        text = msgspec.json.encode(finding).decode() if as_json else _report(trace, finding, concerned)
-        stdout.write(text + "\n")
+        _write(trace, as_json=as_json, stdout=stdout)
     return COMPLETED
+
+
+def scan_thread(thread: str, *, as_json: bool, stdout: TextIO) -> int:
+    """Report the loops of a stored thread as those of a file; nothing of its results is shown.
+
+    Raises:
+        UsageError: There is no such thread, or no log.
+    """
+    import asyncio
+
+    from stoic.cli.show import read_log
+    from stoic.cli.thread_traces import trace_of
+
+    _write(trace_of(asyncio.run(read_log(thread))), as_json=as_json, stdout=stdout)
+    return COMPLETED
+
+
+def _write(trace: Trace, *, as_json: bool, stdout: TextIO) -> None:
+    finding, concerned = find(trace)
+    text = msgspec.json.encode(finding).decode() if as_json else _report(trace, finding, concerned)
+    stdout.write(text + "\n")
 
 
 def find(trace: Trace) -> tuple[Finding, list[int]]:

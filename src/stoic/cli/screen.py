@@ -7,7 +7,7 @@ from typing import IO
 
 from rich.cells import cell_len
 
-from stoic.cli.cleaning import shortened
+from stoic.cli.cleaning import folded, shortened
 
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "yellow": "33", "green": "32", "cyan": "36"}
 _NARROWEST = 20
@@ -64,6 +64,15 @@ class Screen:
         self.end_line()
         self.text(text, style)
         self.end_line()
+
+    def paragraph(self, text: str, style: str = "plain") -> None:
+        """Write lines of their own, folded at words: for what a person reads, not for what is judged to the letter."""
+        self.block("\n".join(self.fold(text)), style)
+
+    def fold(self, text: str) -> list[str]:
+        """Return a text as lines that fit the terminal."""
+        columns = max(_NARROWEST, self._size().columns) - 1
+        return [folded_line for line in text.split("\n") for folded_line in folded(line, columns)]
 
     def end_line(self) -> None:
         """Go to the beginning of a line unless already there."""

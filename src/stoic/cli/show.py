@@ -3,60 +3,133 @@
 import asyncio
 import os
 import shutil
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import IO
 
 import msgspec
 
 from stoic.cli import exits
-from stoic.cli.cleaning import folded, stripped
-from stoic.cli.opening import log_exists, opened_log, require_thread
+from stoic.cli.cleaning import folded, one_line, quoted, stripped
+from stoic.cli.opening import opened, opened_log, require_log, require_thread
 from stoic.cli.screen import Style
-from stoic.cli.states import state_of
-from stoic.cli.timeline import call_facts, shown_row, timeline
-from stoic.errors import UsageError
+from stoic.cli.segments import switched
+from stoic.cli.states import ThreadState, load_held, state_of
+from stoic.cli.timeline import call_facts, shown_row, text_of, timeline
+from stoic.cli.withheld import has_hidden_images, hidden_rows, reveal_said
+from stoic.cli.wording import Line
 from stoic.ports import Loaded
-from stoic.records import Operation
+from stoic.records import Json, Operation, Owner, Record
+from stoic.runtime.reveals import record_reveal
 from stoic.settings import read_settings
+from stoic.wiring import Runtime, SystemClock
+
+_WAITING: dict[str, Callable[[Json], str]] = {
+    "switch": switched,
+    "fresh": lambda _: "a fresh start, without history",
+    "compact": lambda _: "the conversation is summed up",
+    "reveal": reveal_said,
+}
+"""What is said of entries of the inbox that the next turn takes."""
 
 
-def show(thread: str, *, as_json: bool, stdout: IO[str]) -> int:
+class ThreadLog(Record, frozen=True):
+    """What there is of a thread."""
+
+    loaded: Loaded
+    operations: list[Operation]
+    """Its whole journal."""
+    holder: Owner | None
+    """The living process that works on it."""
+
+    @property
+    def state(self) -> ThreadState:
+        """Where the thread stands."""
+        return state_of(self.loaded, self.holder)
+
+
+def show(thread: str, *, as_json: bool, reveal: bool = False, stdout: IO[str]) -> int:
     """Print a thread.
 
     Args:
         thread: its id
-        as_json: print one JSON object `{"thread", "state", "rows", "calls", "unread"}` instead
+        as_json: print one JSON object `{"thread", "state", "rows", "calls"}` instead
+        reveal: show also the bodies that no model may read; the log keeps that somebody looked
         stdout: where to
 
     Raises:
         UsageError: there is no such thread, or no log
     """
-    loaded, operations = asyncio.run(load_thread(thread))
+    log = asyncio.run(_revealed_log(thread) if reveal else read_log(thread))
     if as_json:
-        stdout.write(msgspec.json.encode(for_programs(loaded, operations)).decode() + "\n")
+        stdout.write(msgspec.json.encode(for_programs(log, reveal=reveal)).decode() + "\n")
         return exits.COMPLETED
     style = Style(stdout, os.environ)
     columns = shutil.get_terminal_size().columns if stdout.isatty() else None
-    stdout.write(style(f"thread {stripped(thread)}", "bold") + f" · {state_of(loaded).said()}\n")
-    for line in timeline(loaded.rows, operations):
+    stdout.write(style(f"thread {stripped(thread)}", "bold") + f" · {log.state.said()}\n")
+    rows = timeline(log.loaded.rows, log.operations, held=log.holder is not None, reveal=reveal)
+    after = () if reveal else _hidden(log)
+    for line in chain(rows, _ahead(log), after):
         for text in folded(line.text, columns):
             stdout.write(style(text, line.style) + "\n")
     return exits.COMPLETED
 
 
-async def load_thread(thread: str) -> tuple[Loaded, list[Operation]]:
-    """Return a thread and its whole journal. Raises UsageError if there is no such thread, or no log."""
-    if not log_exists():
-        raise UsageError(f"there is no thread {thread!r}: the log {read_settings().database} does not exist yet")
+async def read_log(thread: str) -> ThreadLog:
+    """Return a thread. Raises UsageError if there is no such thread, or no log."""
+    require_log(f"there is no thread {thread!r}")
     async with opened_log() as store:
         await require_thread(store, thread)
-        return await store.load(thread), await store.operations(thread)
+        loaded, holder = await load_held(store, SystemClock(), thread)
+        return ThreadLog(loaded=loaded, operations=await store.operations(thread), holder=holder)
 
 
-def for_programs(loaded: Loaded, operations: list[Operation]) -> dict[str, object]:
-    """Return a thread as the object of `--json`; bodies of quarantined rows are left out."""
+async def _revealed_log(thread: str) -> ThreadLog:
+    """Return a thread once the log keeps that somebody looks at what is withheld in it; nothing is kept where nothing is."""
+    log = await read_log(thread)
+    withheld = [row.seq for row in log.loaded.rows if row.quarantine is not None or has_hidden_images(row)]
+    if not withheld:
+        return log
+    async with opened(Runtime(settings=read_settings(), delivers_notices=False)) as runtime:
+        await record_reveal(runtime.outside, runtime.owner.id, thread, withheld)
+    return await read_log(thread)
+
+
+def for_programs(log: ThreadLog, *, reveal: bool = False) -> dict[str, object]:
+    """Return a thread as the object of `--json`; bodies of quarantined rows are left out unless they are to be revealed."""
+    rows = log.loaded.rows
     return {
-        "thread": loaded.thread.id,
-        "state": state_of(loaded),
-        "rows": [shown_row(row) for row in loaded.rows],
-        "calls": list(call_facts(loaded.rows, operations).values()),
+        "thread": log.loaded.thread.id,
+        "state": log.state,
+        "rows": [shown_row(row, reveal=reveal) for row in rows],
+        "calls": list(call_facts(rows, log.operations, held=log.holder is not None).values()),
     }
+
+
+def _ahead(log: ThreadLog) -> Iterator[Line]:
+    """Yield what is still to come: how an open turn goes on, and the messages that wait for their turn."""
+    state, owner, again = log.state, log.holder, f"`stoic run --thread {quoted(log.loaded.thread.id)}`"
+    match state.state, state.detail:
+        case "open", _ if owner is not None:
+            yield Line(text=f"  running in process {owner.pid} on {one_line(owner.host)}", style="cyan")
+        case "open", _:
+            yield Line(text=f"  interrupted: no process works on this turn; {again} goes on with it", style="yellow")
+        case "parked", _:
+            yield Line(text=f"  parked: {again} on a terminal asks again, with --yes it allows", style="yellow")
+        case _:
+            pass
+    for entry in log.loaded.inbox:
+        if entry.kind == "message":
+            yield Line(text="  unread message:", style="yellow")
+            yield from (Line(text=f"      {line}") for line in stripped(text_of(entry.content)).splitlines())
+        elif entry.kind in _WAITING:
+            yield Line(text=f"  waiting for the next turn: {_WAITING[entry.kind](entry.content)}", style="yellow")
+
+
+def _hidden(log: ThreadLog) -> Iterator[Line]:
+    """Yield how what is left out can be looked at."""
+    count = len(hidden_rows(log.loaded.rows))
+    if count:
+        what = "1 body is" if count == 1 else f"{count} bodies are"
+        again = f"stoic show {quoted(log.loaded.thread.id)} --reveal"
+        yield Line(text=f"  {what} hidden; `{again}` shows them, and the log keeps that somebody looked", style="dim")

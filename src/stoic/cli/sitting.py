@@ -2,11 +2,13 @@
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from stoic.cli import exits
 from stoic.cli.asking import Asker
-from stoic.cli.cleaning import one_line
+from stoic.cli.boundaries import compaction_said, fresh_said
+from stoic.cli.cleaning import one_line, quoted
 from stoic.cli.composing import Composer
 from stoic.cli.driving import drive
 from stoic.cli.emitting import ViewEmit
@@ -14,20 +16,29 @@ from stoic.cli.inputs import check_utf8, has_price
 from stoic.cli.keyboard import Keyboard
 from stoic.cli.live import LiveView
 from stoic.cli.opening import require_thread
+from stoic.cli.pictures import read_images, typed_path
 from stoic.cli.preparing import Prepared
 from stoic.cli.screen import Screen
-from stoic.cli.slashes import Slash, help_text, parse, unknown
-from stoic.cli.states import ThreadState, state_of
+from stoic.cli.slashes import Slash, help_text, parse, switch_of, unknown
+from stoic.cli.states import ThreadState, read_state
 from stoic.cli.stopping import Stopper, handle_signals
+from stoic.cli.telling import HeldEnding
 from stoic.core.commands import Ending
 from stoic.errors import NoSuchThreadError, UsageError
+from stoic.records import ImagePart
+from stoic.runtime.agents import DEFAULT_MODE
+from stoic.runtime.boundaries import Boundary
 from stoic.runtime.threads import Thread
 from stoic.wiring import Runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+T = TypeVar("T")
+
 _LEFT = "left as it stands: /resume goes on, /cancel ends it, a new message has it finished first"
+_OPEN = "a turn is open here: /resume goes on, /cancel ends it"
+_RUNNING = "another process runs a turn here: a message waits for it, /cancel ends it"
 _OPEN_STATES = {"open", "parked"}
 
 
@@ -53,11 +64,16 @@ class Sitting:
         self._keyboard = Keyboard(sys.stdin.fileno())
         self._view = LiveView(screen, sys.stdout, screen.style, asks=True)
         self._task: asyncio.Task[Any] | None = None
+        self._images: list[ImagePart] = []
+        """They go with the next message."""
         self.code: int | None = None
         """The exit code once the process is to leave."""
         self._commands: dict[str, Callable[[str], Coroutine[Any, Any, None]]] = {
             "help": self._help,
             "switch": self._switch,
+            "compact": self._compact,
+            "fresh": self._fresh,
+            "image": self._image,
             "status": self._status,
             "resume": self._resume,
             "cancel": self._cancel,
@@ -84,7 +100,7 @@ class Sitting:
             if text.strip():
                 await self._answer(text)
         if self.code is None and await self._state() is not None:
-            self._say(f"`stoic chat --thread {self._thread.id}` goes on here")
+            self._say(f"`stoic chat --thread {quoted(self._thread.id)}` goes on here")
         return exits.COMPLETED if self.code is None else self.code
 
     async def _greet(self) -> None:
@@ -97,14 +113,16 @@ class Sitting:
     async def _tell_what_is_open(self) -> None:
         state = await self._state()
         if state is not None and state.state in _OPEN_STATES:
-            self._say("a turn is open here: /resume goes on, /cancel ends it", "yellow")
+            self._say(_RUNNING if state.detail == "running" else _OPEN, "yellow")
 
     async def _answer(self, text: str) -> None:
         """Carry out a slash command, or send a message; what was wrong with either is one line."""
         slash = parse(text)
         try:
             if slash is None:
-                await self._turn(check_utf8(text, "the message"))
+                prompt, images = check_utf8(text, "the message"), self._images
+                await self._stoppable(lambda stopper: self._drive(prompt, images, stopper))
+                self._images = []
             else:
                 await self._carry_out(slash)
         except UsageError as error:
@@ -118,11 +136,15 @@ class Sitting:
 
     # ---- a turn -----------------------------------------------------------------------------
 
-    async def _turn(self, prompt: str | None) -> bool:
-        """Run a turn that Ctrl-C can stop; tell whether there was one."""
+    async def _turn(self) -> bool:
+        """Go on with a turn that Ctrl-C can stop; tell whether there was one."""
+        return await self._stoppable(lambda stopper: self._drive(None, (), stopper)) is not None
+
+    async def _stoppable(self, work: "Callable[[Stopper], Coroutine[Any, Any, T]]") -> T | Literal["left"]:
+        """Do what runs on the thread and what Ctrl-C can stop; `left`: it was left as it stands."""
         stoppers = list[Stopper]()
         with self._keyboard.quiet():
-            task = asyncio.create_task(self._drive(prompt, stoppers))
+            task = asyncio.create_task(self._with_stopper(work, stoppers))
             await asyncio.wait([task])
         handle_signals(_nothing, self._leave)
         self._screen.end_line()
@@ -131,11 +153,9 @@ class Sitting:
             self.code = code
         elif task.cancelled():
             self._say(_LEFT, "yellow")
-        if task.cancelled():
-            return True
-        return task.result() is not None
+        return "left" if task.cancelled() else task.result()
 
-    async def _drive(self, prompt: str | None, stoppers: list[Stopper]) -> Ending | None:
+    async def _with_stopper(self, work: "Callable[[Stopper], Coroutine[Any, Any, T]]", stoppers: list[Stopper]) -> T:
         thread, runtime = self._thread, self._runtime
         stopper = Stopper(
             lambda: runtime.cancel(thread.id),
@@ -145,8 +165,20 @@ class Sitting:
         )
         stoppers.append(stopper)
         stopper.listen()
-        asker = Asker(self._screen, self._keyboard, stopper, self._prepared.workspace)
-        return await drive(runtime, thread, prompt, ViewEmit(self._view, stopper), asker.ask)
+        return await work(stopper)
+
+    async def _drive(self, prompt: str | None, images: Sequence[ImagePart], stopper: Stopper) -> Ending | None:
+        asker, emit = (
+            Asker(self._screen, self._keyboard, stopper, self._prepared.workspace),
+            ViewEmit(self._view, stopper),
+        )
+        return await drive(self._runtime, self._thread, prompt, emit, asker.ask, images=images)
+
+    async def _sum_up(self, stopper: Stopper) -> Boundary:
+        emit = HeldEnding(ViewEmit(self._view, stopper))
+        boundary = await self._thread.compact(emit)
+        await emit.tell_notices(self._runtime, self._thread.id)
+        return boundary
 
     def _leave(self, code: int) -> None:
         """End the sitting at once: the terminal or the process is to go."""
@@ -157,13 +189,13 @@ class Sitting:
     # ---- slash commands ---------------------------------------------------------------------
 
     async def _help(self, _: str) -> None:
-        self._screen.block(help_text(), "dim")
+        self._screen.paragraph(help_text(), "dim")
 
     async def _quit(self, _: str) -> None:
         self.code = exits.COMPLETED
 
     async def _resume(self, _: str) -> None:
-        if await self._state() is None or not await self._turn(None):
+        if await self._state() is None or not await self._turn():
             self._say("nothing is open here")
 
     async def _cancel(self, _: str) -> None:
@@ -172,26 +204,52 @@ class Sitting:
             self._say("no turn is open; Ctrl-C stops one that runs")
             return
         await self._thread.cancel()
-        await self._turn(None)
+        await self._turn()
 
     async def _status(self, _: str) -> None:
-        state, binding = await self._state(), None
-        if state is not None:
-            binding = state.binding
-            self._say(f"thread {self._thread.id} · {state.said()}")
-        else:
-            self._say(f"thread {self._thread.id} · new")
-        self._say(f"model {binding or self._prepared.agent.model}")
+        state = await self._state()
+        self._say(f"thread {self._thread.id} · {state.said() if state else 'new'}")
+        binding, mode = (state.binding, state.mode) if state else (None, None)
+        in_mode = "" if mode in {None, DEFAULT_MODE} else f", mode {mode}"
+        self._say(f"model {binding or self._prepared.agent.model}{in_mode}")
         self._say(f"workspace {self._prepared.workspace.root}")
         self._say(f"log {self._prepared.settings.database}")
 
-    async def _switch(self, model: str) -> None:
-        if not model:
-            raise UsageError("/switch needs a model, such as /switch openai-chat:NAME")
-        if self._prepared.agent.limits.max_cost_usd is not None and not has_price(model):
+    async def _switch(self, argument: str) -> None:
+        model, mode = switch_of(argument)
+        if model is not None and self._prepared.agent.limits.max_cost_usd is not None and not has_price(model):
             raise UsageError(f"no price of {model} is known, and --max-cost needs one; nothing was switched")
-        await self._thread.switch(model)
-        self._say(f"{model} answers from now on, in this thread only")
+        await self._thread.switch(model, mode=mode)
+        if model is not None:
+            self._say(f"{model} answers from now on, in this thread only")
+        if mode is not None:
+            self._say(f"mode {mode} from now on, in this thread only")
+
+    async def _compact(self, _: str) -> None:
+        await self._require_something("sum up")
+        boundary = await self._stoppable(self._sum_up)
+        if boundary != "left" and boundary.state == "waiting":
+            self._say(compaction_said(boundary))
+
+    async def _fresh(self, _: str) -> None:
+        await self._require_something("leave behind")
+        self._say(fresh_said(await self._thread.fresh()))
+
+    async def _require_something(self, what: str) -> None:
+        if await self._state() is None:
+            raise UsageError(f"nothing was said in this thread yet, so there is nothing to {what}")
+
+    async def _image(self, file: str) -> None:
+        if file:
+            self._images += read_images([typed_path(check_utf8(file, "the path"))])
+            count = len(self._images)
+            waiting = "1 image waits" if count == 1 else f"{count} images wait"
+            self._say(f"{waiting} for the next message; /image without a file takes back")
+        elif self._images:
+            self._images = []
+            self._say("no image goes with the next message")
+        else:
+            raise UsageError("/image needs a file, such as /image picture.png")
 
     async def _go_to(self, thread: str) -> None:
         if thread:
@@ -210,12 +268,12 @@ class Sitting:
     async def _state(self) -> ThreadState | None:
         """Return where the thread stands; None: nothing was said in it yet."""
         try:
-            return state_of(await self._runtime.store.load(self._thread.id))
+            return await read_state(self._runtime.store, self._runtime.clock, self._thread.id)
         except NoSuchThreadError:
             return None
 
     def _say(self, text: str, style: str = "dim") -> None:
-        self._screen.block(one_line(text), style)
+        self._screen.paragraph(one_line(text), style)
 
 
 def _nothing() -> None:

@@ -3,11 +3,18 @@
 import re
 
 from stoic.cli.names import near
+from stoic.errors import UsageError
 from stoic.records import Record
 
 COMMANDS = {
     "help": ("", "show this"),
-    "switch": ("PROVIDER:NAME", "let another model answer from now on, also after a restart"),
+    "switch": (
+        "[PROVIDER:NAME] [--mode M]",
+        "let another model answer, or be in mode plan or default, also after a restart",
+    ),
+    "compact": ("", "have the conversation summed up, and go on with the summary and the newest turn"),
+    "fresh": ("", "leave the conversation behind: the next message begins without it"),
+    "image": ("[FILE]", "show an image with the next message; without FILE: take it back"),
     "status": ("", "say where the thread stands"),
     "resume": ("", "go on with a turn that was left open"),
     "cancel": ("", "end a turn that was left open"),
@@ -17,7 +24,7 @@ COMMANDS = {
 """By name: its argument and what it does."""
 _COMMAND = re.compile(r"/([A-Za-z-]+)(?:\s+(.*))?", re.DOTALL)
 _KEYS = """\
-Enter sends; Alt-Enter, Ctrl-J or a \\ before Enter begins a new line. Up and Down go through what was said before,
+Enter sends; Alt-Enter, Ctrl-J or a \\ before Enter begins a new line. Up and Down go through what was said before, \
 Ctrl-R searches it. Ctrl-C stops the running turn, or clears the line."""
 
 
@@ -32,6 +39,28 @@ def parse(text: str) -> Slash | None:
     """Return the slash command that a line is; None: it is a message, such as one that begins with a path."""
     found = _COMMAND.fullmatch(text.strip())
     return Slash(name=found[1].lower(), argument=(found[2] or "").strip()) if found else None
+
+
+def switch_of(argument: str) -> tuple[str | None, str | None]:
+    """Return the model and the mode that `/switch` names.
+
+    Raises:
+        UsageError: it names neither, or something else
+    """
+    words, model, mode = argument.split(), None, None
+    while words:
+        word = words.pop(0)
+        if word == "--mode" and words and mode is None:
+            mode = words.pop(0)
+        elif word.startswith("--mode=") and mode is None:
+            mode = word.removeprefix("--mode=")
+        elif not word.startswith("-") and model is None:
+            model = word
+        else:
+            raise UsageError(f"/switch does not understand {word}; write /switch PROVIDER:NAME, or /switch --mode M")
+    if model is None and mode is None:
+        raise UsageError("/switch needs a model, such as /switch openai-chat:NAME, or a mode: /switch --mode plan")
+    return model, mode
 
 
 def help_text() -> str:

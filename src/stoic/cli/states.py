@@ -1,11 +1,14 @@
-"""Where a thread stands, told from its log alone."""
+"""Where a thread stands, told from its log and from who holds it."""
 
-from typing import Literal
+from typing import Literal, cast
 
 from stoic.cli.timeline import moment
 from stoic.core.history import History
-from stoic.ports import Loaded
-from stoic.records import Record
+from stoic.ports import Clock, Loaded, Store
+from stoic.records import Owner, Record
+
+State = Literal["new", "open", "parked", "completed", "stopped", "failed", "cancelled"]
+"""`new` before the first turn; `open` while a turn runs or was interrupted; else how the last turn ended."""
 
 
 class ThreadState(Record, frozen=True, omit_defaults=False):
@@ -13,16 +16,18 @@ class ThreadState(Record, frozen=True, omit_defaults=False):
 
     thread: str
     turns: int
-    state: Literal["new", "open", "parked", "completed", "stopped", "failed", "cancelled"]
-    """`new` before the first turn; `open` while a turn runs or was interrupted; else how the last turn ended."""
+    state: State
     detail: str | None
-    """The class of a failure, the reason of a stop, or what a parked turn waits for."""
+    """The class of a failure, the reason of a stop, what a parked turn waits for; of an open turn `running` or, when no
+    living process has it, `interrupted`."""
     unread: int
     """Messages that wait for their turn."""
     last_activity: int
     """Epoch milliseconds."""
     binding: str | None = None
     """The model that a person switched the thread to; None: the agent's own."""
+    mode: str | None = None
+    """The mode that a person switched the thread to; None: none yet."""
 
     def said(self) -> str:
         """Return it for people."""
@@ -32,14 +37,33 @@ class ThreadState(Record, frozen=True, omit_defaults=False):
         return f"{turns} · {self.state}{detail}{unread} · {moment(self.last_activity)}"
 
 
-def state_of(loaded: Loaded) -> ThreadState:
-    """Return where a thread stands."""
+async def read_state(store: Store, clock: Clock, thread: str) -> ThreadState:
+    """Return where a thread stands. Raises NoSuchThreadError, StoreError."""
+    return state_of(*await load_held(store, clock, thread))
+
+
+async def load_held(store: Store, clock: Clock, thread: str) -> tuple[Loaded, Owner | None]:
+    """Return a thread with the living owner of its lease. Raises NoSuchThreadError, StoreError."""
+    before = await store.holder(thread, clock.now_ms())
+    loaded = await store.load(thread)
+    # Asked on both sides: whoever takes or gives the lease meanwhile must not make the turn look interrupted.
+    return loaded, await store.holder(thread, clock.now_ms()) or before
+
+
+def state_of(loaded: Loaded, holder: Owner | None) -> ThreadState:
+    """Return where a thread stands.
+
+    Args:
+        loaded: the thread
+        holder: the living owner of its lease; None: nobody works on it
+    """
     history = History(loaded.thread.id)
     for row in loaded.rows:
         history.fold(row)
-    state, detail = _state(history)
+    state, detail = _state(history, holder)
     waiting = [entry for entry in loaded.inbox if entry.kind == "message"]
-    switches = [str(entry.content["model"]) for entry in loaded.inbox if entry.kind == "switch"]
+    switches = [cast("dict[str, str]", entry.content) for entry in loaded.inbox if entry.kind == "switch"]
+    chosen = {what: name for switch in switches for what, name in switch.items()}
     times = [loaded.thread.created_at, *(row.created_at for row in loaded.rows[-1:]), *(e.created_at for e in waiting)]
     return ThreadState(
         thread=loaded.thread.id,
@@ -48,19 +72,20 @@ def state_of(loaded: Loaded) -> ThreadState:
         detail=detail,
         unread=len(waiting),
         last_activity=max(times),
-        binding=switches[-1] if switches else history.binding,
+        binding=chosen.get("model", history.binding),
+        mode=chosen.get("mode", history.mode),
     )
 
 
-def _state(
-    history: History,
-) -> tuple[Literal["new", "open", "parked", "completed", "stopped", "failed", "cancelled"], str | None]:
+def _state(history: History, holder: Owner | None) -> tuple[State, str | None]:
     turn = history.turn
     if turn is None:
         return "new", None
     if turn.outcome is not None:
         return turn.outcome.outcome, turn.outcome.failure_class or turn.outcome.reason
+    if holder is not None:
+        return "open", "running"
     pending = {call.operation for call in turn.pending()}
     if pending & turn.asked - turn.answers.keys():
         return "parked", "permission"
-    return "open", None
+    return "open", "interrupted"

@@ -8,9 +8,10 @@ import msgspec
 
 from stoic.cli import exits
 from stoic.cli.cleaning import stripped
-from stoic.cli.opening import log_exists, opened_log
+from stoic.cli.opening import log_to_list, opened_log
 from stoic.cli.screen import Style
-from stoic.cli.states import ThreadState, state_of
+from stoic.cli.states import ThreadState, read_state
+from stoic.wiring import SystemClock
 
 _STYLES = {"completed": "green", "failed": "red", "stopped": "red", "open": "yellow", "parked": "yellow"}
 _LIMIT = 100
@@ -19,7 +20,9 @@ _LIMIT = 100
 
 def threads(*, as_json: bool, stdout: IO[str]) -> int:
     """Print the threads, those with the latest activity first; as JSON, one object a line."""
-    states = sorted(asyncio.run(_states()) if log_exists() else [], key=lambda state: state.last_activity, reverse=True)
+    if not log_to_list():
+        return exits.COMPLETED
+    states = sorted(asyncio.run(_states()), key=lambda state: state.last_activity, reverse=True)
     if as_json:
         for state in states:
             stdout.write(msgspec.json.encode(state).decode() + "\n")
@@ -30,9 +33,12 @@ def threads(*, as_json: bool, stdout: IO[str]) -> int:
         stdout.write(f"{stripped(state.thread):{width}}  {style(state.said(), _STYLES.get(state.state, 'dim'))}\n")
     if not states:
         stdout.write("no threads yet; `stoic run` begins one\n")
+    if len(states) == _LIMIT:
+        stdout.write(style(f"only the {_LIMIT} that began last are listed", "dim") + "\n")
     return exits.COMPLETED
 
 
 async def _states() -> list[ThreadState]:
     async with opened_log() as store:
-        return [state_of(await store.load(thread.id)) for thread in await store.threads(limit=_LIMIT)]
+        clock = SystemClock()
+        return [await read_state(store, clock, thread.id) for thread in await store.threads(limit=_LIMIT)]

@@ -54,12 +54,12 @@ class TraceBuilder:
         self._calls = 0
         self._texts = 0
 
-    def call(self, call_id: str, tool: str, arguments: Json, *, batch: int = 0) -> None:
-        """Note a call; `arguments` may be JSON as text."""
+    def call(self, call_id: str, tool: str, arguments: Json, *, batch: int = 0, effect: Effect | None = None) -> None:
+        """Note a call; `arguments` may be JSON as text, `effect` None: it is inferred."""
         self._calls += 1
         self._open[call_id] = len(self._entries)
         self._entries.append(
-            Entry(position=self._calls, call=Call(tool=tool, arguments=parsed(arguments), batch=batch))
+            Entry(position=self._calls, call=Call(tool=tool, arguments=parsed(arguments), batch=batch, effect=effect))
         )
 
     def result(self, call_id: str, result: Json, *, failed: bool | None = None, known: bool = True) -> None:

@@ -4,10 +4,19 @@ from typing import IO, Protocol
 
 import msgspec
 
-from stoic.cli.cleaning import stripped
+from stoic.cli.cleaning import harmless, stripped
 from stoic.cli.screen import Style
-from stoic.cli.wording import ROLLED_BACK, Line, describe, ending, introduce, summary
-from stoic.events import CallAnnounced, Happening, OutcomeReached, RoundEnded, RoundRolledBack, RoundStarted, TextDelta
+from stoic.cli.wording import ROLLED_BACK, Line, describe, ending, introduce, summary, told
+from stoic.events import (
+    CallAnnounced,
+    Happening,
+    NoticeRaised,
+    OutcomeReached,
+    RoundEnded,
+    RoundRolledBack,
+    RoundStarted,
+    TextDelta,
+)
 
 
 class View(Protocol):
@@ -62,6 +71,9 @@ class PlainView:
             case RoundEnded() if event.calls and event.text.strip():
                 for said in stripped(event.text).strip().splitlines():
                     self._line(Line(text=f"  {said}"))
+            case NoticeRaised():
+                for line in told(event):
+                    self._line(line)
             case OutcomeReached():
                 self._end(event)
             case _:
@@ -78,7 +90,8 @@ class PlainView:
 
     def _end(self, event: OutcomeReached) -> None:
         if event.outcome == "completed" and event.text:
-            self._answer.write(event.text if event.text.endswith("\n") else f"{event.text}\n")
+            answer = harmless(event.text)
+            self._answer.write(answer if answer.endswith("\n") else f"{answer}\n")
             self._answer.flush()
         self._line(ending(event))
         self._line(summary(event))

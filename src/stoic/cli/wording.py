@@ -1,16 +1,28 @@
 """The words for what happens in a turn, the same on a terminal and in a file: each event as lines with a style."""
 
+from collections.abc import Sequence
+
 import msgspec
 
-from stoic.cli.cleaning import one_line, stripped
+from stoic.cli.cleaning import one_line, quoted, shortened, stripped
+from stoic.cli.refusals import quarantine_said, refusal_said
 from stoic.events import (
     AttemptFailed,
     Compacted,
+    CompactionFailed,
+    CompactionStarted,
+    EventTaken,
     FallbackUsed,
+    FreshStarted,
     Happening,
+    LeaseAwaited,
+    NoticeRaised,
     Nudged,
     OutcomeReached,
     PermissionAsked,
+    Quarantined,
+    Refused,
+    RequestChanged,
     Retrying,
     RoundEnded,
     RoundStarted,
@@ -40,20 +52,35 @@ _ENDS = {
 """Mark, word and style of each end of a call; no two look alike."""
 
 
+_CAUSES = {
+    "context_length": ", since it no longer fitted into the model's context window",
+    "share": ", since the model's context window was nearly full",
+    "person": ", as a person asked",
+}
+
+_BRIEF_CELLS = 60
+"""So much of a call's arguments stands beside other things on a line."""
+_DETAIL_CELLS = 160
+
+
 def describe(event: Happening) -> Line | None:
     """Return the line of an event; text of the model and a turn's ending are shown elsewhere."""
     line: Line | None = None
     match event:
+        case LeaseAwaited():
+            line = Line(text=_waiting(event), style="yellow")
         case TurnStarted(resumed=True):
             line = Line(text=f"going on with turn {event.turn} of thread {stripped(event.thread)}", style="dim")
         case AttemptFailed():
             line = Line(text=_failed(event), style="yellow")
-        case Retrying() | Nudged() | FallbackUsed() | Compacted():
+        case Retrying() | Nudged() | RequestChanged() | FallbackUsed() | EventTaken() | Quarantined() | Refused():
             line = Line(text=_detour(event), style="yellow")
+        case CompactionStarted() | Compacted() | CompactionFailed() | FreshStarted():
+            line = Line(text=_bounded(event), style="yellow")
         case RoundEnded(served_model=str() as served):
             line = Line(text=f"! answered by another model: {one_line(served)}", style="yellow")
         case ToolStarted():
-            line = Line(text=f"▶ {event.tool} {brief_arguments(event.arguments)}".rstrip(), style="cyan")
+            line = Line(text=f"▶ {one_line(event.tool)} {brief_arguments(event.arguments)}".rstrip(), style="cyan")
         case ToolEnded():
             line = _ended(event)
         case PermissionAsked():
@@ -86,9 +113,18 @@ def ending(event: OutcomeReached) -> Line | None:
     if event.outcome == "completed":
         return Line(text="! the answer hit its length limit and is cut", style="yellow") if event.cut else None
     if event.outcome == "parked":
-        return Line(text=f"parked: the turn waits for {event.reason or 'something'}", style="yellow")
+        return Line(text=parked(event.thread, event.reason, event.questions), style="yellow")
     said = event.message or event.reason or event.failure_class or ""
+    # A message that begins with the outcome's name says it once.
+    said = said.removeprefix(f"{event.outcome.capitalize()}: ").removeprefix(f"{event.outcome.capitalize()} ")
     return Line(text=f"{event.outcome}: {stripped(said)}".rstrip(": "), style="red")
+
+
+def told(event: NoticeRaised) -> list[Line]:
+    """Return the lines of a notice: what it says, then what a person can do."""
+    critical = event.priority == "critical"
+    said = Line(text=f"! {event.priority} notice: {one_line(event.text)}", style="red" if critical else "yellow")
+    return [said, *(Line(text=f"  {one_line(action)}", style="cyan") for action in event.actions)]
 
 
 def summary(event: OutcomeReached) -> Line:
@@ -98,7 +134,8 @@ def summary(event: OutcomeReached) -> Line:
     rounds = f"{event.rounds} round{'' if event.rounds == 1 else 's'} · " if event.rounds else ""
     tokens = f"{usage.input_tokens:,}{cached} tokens in, {usage.output_tokens:,} out · "
     cost = f"{cost_said(event.cost_usd)} · " if event.cost_usd and event.rounds else ""
-    return Line(text=f"{rounds}{tokens if event.rounds else ''}{cost}thread {stripped(event.thread)}", style="dim")
+    spent = tokens if usage.input_tokens or usage.output_tokens else ""
+    return Line(text=f"{rounds}{spent}{cost}thread {stripped(event.thread)}", style="dim")
 
 
 def cost_said(cost_usd: float) -> str:
@@ -112,7 +149,53 @@ def fell_back(from_model: str, to_model: str, failure: str, *, skipped: bool) ->
     return f"⇄ {one_line(to_model)} answers the rest of this turn: {one_line(from_model)} {why}"
 
 
-def _detour(event: Retrying | Nudged | FallbackUsed | Compacted) -> str:
+def changed(kind: str, max_tokens: int | None, images: int) -> str:
+    """Return how a request is sent again."""
+    if kind == "images":
+        return f"without {images} image{'' if images == 1 else 's'}, with a note in the place"
+    return f"with max_tokens {max_tokens:,}" if max_tokens else "in its plainest form, without thinking and signatures"
+
+
+def _waiting(event: LeaseAwaited) -> str:
+    return f"waiting: a turn of thread {stripped(event.thread)} runs in process {event.pid} on {one_line(event.host)}"
+
+
+def parked(thread: str, waits_for: str | None, questions: Sequence[Json]) -> str:
+    """Return what a parked turn waits for, and how a person answers its questions."""
+    if waits_for != "permission":
+        return f"parked: the turn waits for {waits_for or 'something'}"
+    asked = "; ".join(
+        f"{one_line(question['tool'])} {shortened(brief_arguments(question['arguments']), _BRIEF_CELLS)}".rstrip()
+        for question in questions
+    )
+    again = f"stoic run --thread {quoted(thread)}"
+    return f"parked: a person must decide about {asked}. `{again}` on a terminal asks, with --yes it allows"
+
+
+def begins(generation: int, cause: str) -> str:
+    """Return that a generation begins with a summary, and why."""
+    return f"≡ generation {generation} begins with a summary{_CAUSES.get(cause, '')}"
+
+
+def _bounded(event: CompactionStarted | Compacted | CompactionFailed | FreshStarted) -> str:
+    """Say what becomes of the conversation's beginning."""
+    match event:
+        case CompactionStarted():
+            by = f" by {one_line(event.model)}" if event.model else ""
+            simulated = " (simulated provider)" if event.simulated else ""
+            return f"≡ the conversation is being summed up{by}{simulated}"
+        case Compacted():
+            return begins(event.generation, event.cause)
+        case CompactionFailed():
+            return f"≡ not summed up: {one_line(event.message)}"
+        case FreshStarted():
+            return f"≡ generation {event.generation} begins without history"
+
+
+_Detour = Retrying | Nudged | RequestChanged | FallbackUsed | EventTaken | Quarantined | Refused
+
+
+def _detour(event: _Detour) -> str:
     """Say what the runtime does of its own to get on with a round."""
     match event:
         case Retrying():
@@ -120,10 +203,16 @@ def _detour(event: Retrying | Nudged | FallbackUsed | Compacted) -> str:
             return f"↻ sent again in {seconds} (attempt {event.attempt})"
         case Nudged():
             return f"↻ sent once more with a note to the model ({event.reason})"
+        case RequestChanged():
+            return f"↻ sent once more {changed(event.kind, event.max_tokens, event.images)}"
         case FallbackUsed():
             return fell_back(event.from_model, event.to_model, event.failure_class, skipped=event.skipped)
-        case Compacted():
-            return "≡ the beginning of the conversation was replaced by a summary"
+        case EventTaken():
+            return f"an event of kind {one_line(event.kind)} joins the turn"
+        case Quarantined():
+            return quarantine_said(msgspec.to_builtins(event))
+        case Refused():
+            return refusal_said(msgspec.to_builtins(event))
 
 
 def _failed(event: AttemptFailed) -> str:
@@ -133,7 +222,8 @@ def _failed(event: AttemptFailed) -> str:
         f"{one_line(str(each['field']))}={one_line(str(each['value']))[:60]}" for each in event.evidence[:1]
     )
     evidence = f" ({told})" if told else ""
-    return f"✗ attempt {event.attempt} of round {event.round}: {verdict}{status}{evidence}"
+    detail = f": {shortened(one_line(event.detail), _DETAIL_CELLS)}" if event.detail else ""
+    return f"✗ attempt {event.attempt} of round {event.round}: {verdict}{status}{evidence}{detail}"
 
 
 def _ended(event: ToolEnded) -> Line:
@@ -146,4 +236,7 @@ def _ended(event: ToolEnded) -> Line:
     ):
         mark, style = "!", "yellow"  # the function returned; the command it ran says that it failed
     said = one_line(event.text.removeprefix("[runtime] ").removeprefix("[exit code 0]"))[:200]
-    return Line(text=f"{mark} {event.tool} {word}{failure}: {said}".rstrip(": "), style=style)
+    wanted = shortened(brief_arguments(event.arguments), _BRIEF_CELLS)
+    called = f": {wanted}" if wanted else ""  # of a call that was not run, nothing was shown before
+    told = f"{' · ' if called else ': '}{said}" if said else ""
+    return Line(text=f"{mark} {one_line(event.tool)} {word}{failure}{called}{told}", style=style)

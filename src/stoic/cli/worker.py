@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from stoic.core.history import EFFECTS
 from stoic.core.plan import ASK_FOR_EFFECTS, DENY_EFFECTS, Permission
-from stoic.runtime.agents import DEFAULT_MAX_ROUNDS, Agent
+from stoic.runtime.agents import DEFAULT_MAX_ROUNDS, Agent, Mode
 from stoic.tools.builtin import journal_tools, workspace_tools
 from stoic.tools.http_get import http_get_tool
 from stoic.tools.shell import shell_tool
@@ -24,6 +25,11 @@ effect is unknown, do not repeat the call: look at the files or the output to fi
 """
 
 _GUIDANCE = "\nThe workspace has a file AGENTS.md for whoever works in it. It says:\n\n{text}\n"
+
+_PLAN = """\
+You are in plan mode: look, think, and say step by step what you would do. You have no tool that changes anything, and \
+nothing is to be changed now.
+"""
 
 _PERMISSIONS: dict[str, dict[str, Permission]] = {"allow": {}, "ask": ASK_FOR_EFFECTS, "deny": DENY_EFFECTS}
 
@@ -62,10 +68,13 @@ def make_agent(
     """
     root = Workspace(workspace)
     said = _GUIDANCE.format(text=guidance.rstrip("\n")) if guidance.strip() else ""
+    tools = [*workspace_tools(root), shell_tool(root), http_get_tool(), *journal_tools()]
+    looking = [tool.name for tool in tools if tool.facts.effect not in EFFECTS]
     return Agent(
         model,
         instructions=_INSTRUCTIONS.format(root=root.root) + said,
-        tools=[*workspace_tools(root), shell_tool(root), http_get_tool(), *journal_tools()],
+        tools=tools,
+        modes={"plan": Mode(instructions=_PLAN, tools=looking)},
         permissions=_PERMISSIONS[permission],
         max_rounds=max_rounds,
         max_cost_usd=max_cost_usd,

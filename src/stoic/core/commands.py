@@ -7,12 +7,16 @@ from stoic.records import (
     CallPart,
     Draft,
     Health,
+    ImagePart,
+    InboxEntry,
     Json,
+    Notice,
     Operation,
     OperationState,
     Outcome,
     Parked,
     Record,
+    RefusedBytes,
     Report,
     Row,
     ViewChange,
@@ -62,6 +66,26 @@ class Send(Record, frozen=True):
     upto_seq: int
     deadline_ms: int | None = None
     """When the turn's own time is over; None: only the transport's bounds hold."""
+    max_tokens: int | None = None
+    """The longest reply that the provider said it has room for; None: as the agent says."""
+    plain: bool = False
+    """Whether the view is rendered in its plainest form (`core.plain`)."""
+    may_repeat: bool = True
+    """Whether bytes that this provider refused lately may be sent again: for a person's message or a due probe."""
+
+
+class Compare(Record, frozen=True):
+    """Tell whether two sends would be different requests; nothing is sent. Answered by `Compared`."""
+
+    before: Send
+    after: Send
+
+
+class Locate(Record, frozen=True):
+    """Find the images at a place of a request that a provider named; answered by `Located`."""
+
+    send: Send
+    pointer: str
 
 
 class Commit(Record, frozen=True):
@@ -73,6 +97,9 @@ class Commit(Record, frozen=True):
     accept_upto: int = 0
     inbox_taken: list[str] = []
     health: list[Health] = []
+    notices: list[Notice] = []
+    refused: list[RefusedBytes] = []
+    guard: Json = None
 
 
 class PlannedCall(Record, frozen=True):
@@ -95,10 +122,18 @@ class ClaimTrial(Record, frozen=True):
 
 
 class Summarise(Record, frozen=True):
-    """Have everything up to `upto_seq` except the kept rows summed up; answered by `Summarised` or `Cancelled`."""
+    """Have the view up to `upto_seq` except the kept rows summed up, by one send to the route or by the agent's own function.
 
+    Answered by `Summarised`, `Remembered` or `Cancelled`.
+    """
+
+    route: Route
     upto_seq: int
     kept: list[int]
+    deadline_ms: int | None = None
+    """As of a `Send`."""
+    may_repeat: bool = True
+    """As of a `Send`."""
 
 
 class Next(Record, frozen=True):
@@ -111,6 +146,12 @@ class Sleep(Record, frozen=True):
     until_ms: int
 
 
+class Recall(Record, frozen=True):
+    """Look for the ends of calls whose process died before their results were stored; answered by `Recalled`."""
+
+    operations: list[Operation]
+
+
 class AskStatus(Record, frozen=True):
     """Ask the tool's own `status` what became of an operation; answered by `Status`."""
 
@@ -118,7 +159,7 @@ class AskStatus(Record, frozen=True):
     arguments: str
 
 
-Command = Send | Commit | Start | ClaimTrial | Summarise | Next | Sleep | AskStatus
+Command = Send | Compare | Locate | Commit | Start | ClaimTrial | Summarise | Next | Sleep | Recall | AskStatus
 
 # ---- answers ------------------------------------------------------------------------------------
 
@@ -130,6 +171,15 @@ class Replied(Record, frozen=True):
     now_ms: int
     health: list[Health] = []
     """The routes' health as others may have changed it meanwhile; only where the attempt did not plainly succeed."""
+    request_hash: str = ""
+    """Of the body that was sent."""
+
+
+class Remembered(Record, frozen=True):
+    """These very bytes were refused lately; nothing was sent."""
+
+    refused: RefusedBytes
+    now_ms: int
 
 
 class Unsendable(Record, frozen=True):
@@ -139,11 +189,27 @@ class Unsendable(Record, frozen=True):
     now_ms: int
 
 
+class Compared(Record, frozen=True):
+    """Whether the second request differs from the first; False also when the model does not take what it would say."""
+
+    differs: bool
+    now_ms: int
+
+
+class Located(Record, frozen=True):
+    """The base64 data of the images at that place; none: it leads to none."""
+
+    images: list[str]
+    now_ms: int
+
+
 class Committed(Record, frozen=True):
     """The rows as they were stored."""
 
     rows: list[Row]
     now_ms: int
+    arrived: list[InboxEntry] = []
+    """Entries that came into the inbox meanwhile."""
 
 
 class Started(Record, frozen=True):
@@ -160,10 +226,16 @@ class Claimed(Record, frozen=True):
 
 
 class Summarised(Record, frozen=True):
-    """The summary; None: there is none that could be used."""
+    """What a summing up brought, unjudged: the report of a send, or what the agent's own function returned."""
 
-    text: str | None
     now_ms: int
+    report: Report | None = None
+    """None: the agent has a function of its own for it."""
+    request_hash: str = ""
+    text: str | None = None
+    """Of the agent's own function; None: it had none."""
+    error: str | None = None
+    """The type of what that function raised."""
 
 
 class CallResult(Record, frozen=True):
@@ -175,12 +247,21 @@ class CallResult(Record, frozen=True):
     """`returned`, `raised`, or `unknown` when the effect of a write cannot be told."""
     failure: str | None = None
     """A class of SPEC §3's tool side when the call did not return."""
+    images: list[ImagePart] = []
+    """Shown to the model after the text."""
     started_at: int | None = None
     ended_at: int | None = None
 
 
 class Ended(Record, frozen=True):
     """Calls that have ended since the last `Next`, at least one."""
+
+    results: list[CallResult]
+    now_ms: int
+
+
+class Recalled(Record, frozen=True):
+    """The calls whose end was written down though no result was stored; of the others no end is known."""
 
     results: list[CallResult]
     now_ms: int
@@ -210,6 +291,21 @@ class Status(Record, frozen=True):
     now_ms: int
 
 
-Event = Replied | Unsendable | Committed | Started | Claimed | Summarised | Ended | Woke | Cancelled | Status
+Event = (
+    Replied
+    | Remembered
+    | Unsendable
+    | Compared
+    | Located
+    | Committed
+    | Started
+    | Claimed
+    | Summarised
+    | Ended
+    | Recalled
+    | Woke
+    | Cancelled
+    | Status
+)
 
 Ending = Outcome | Parked

@@ -3,7 +3,7 @@
 import re
 from typing import cast
 
-from stoic.records import Json, Report
+from stoic.records import ExceptionFact, Json, Report
 
 LIMIT_CHARACTERS = 400
 _KEY = re.compile(r"\b(?:sk|pk|key|gsk|xai|AIza)[-_]?[A-Za-z0-9*_.…-]{8,}|Bearer\s+\S+", re.IGNORECASE)
@@ -18,12 +18,24 @@ def detail_of(report: Report) -> str | None:
     if said is None and isinstance(report.body, str):
         said = report.body
     if said is None and report.exception is not None:
-        causes = [report.exception.message, *report.exception.cause]
-        said = " ← ".join(text for text in causes if text) or report.exception.type
+        said = _told_by(report.exception)
     if said is None:
         return None
     told = _SPACES.sub(" ", _KEY.sub("[key]", said)).strip()
     return told[:LIMIT_CHARACTERS] + ("…" if len(told) > LIMIT_CHARACTERS else "") if told else None
+
+
+def _told_by(exception: ExceptionFact) -> str:
+    """Return an exception's message and those of its causes that say more, after the server that was asked."""
+    told = [exception.message] if exception.message else []
+    for cause in exception.cause:
+        message = cause.partition(": ")[2] or cause
+        if not any(message in each for each in told):
+            told.append(cause)
+    said = " ← ".join(told) or exception.type
+    server, proxy = exception.fields.get("server"), exception.fields.get("proxy")
+    through = f" through the proxy {proxy}" if proxy else ""
+    return f"{server}{through}: {said}" if server else said
 
 
 def _error_message(value: Json, *, required: str | None = None) -> str | None:

@@ -1,15 +1,33 @@
 """How a turn ends: the one step that stores its outcome together with everything the ending changes (SPEC §6)."""
 
-from stoic.core import notes
+from stoic.core import notes, notice
 from stoic.core.budget import cost_usd
 from stoic.core.classify.verdict import Verdict
 from stoic.core.commands import Commit
 from stoic.core.failures import Axis, FailureClass
-from stoic.core.health import free_trial
+from stoic.core.health import give_back
 from stoic.core.history import EFFECTS, add_usage
-from stoic.core.steps import Context, Part, commit, draft, lose, never_ran, result_row
+from stoic.core.quarantine import RefusedBy, body_hash, is_withheld, withhold
+from stoic.core.repairs import KINDS
+from stoic.core.rows import input_of, kind_of, turn_of
+from stoic.core.steps import Context, Part, closed, commit, draft, lose, result_row
 from stoic.errors import BrokenInvariantError
-from stoic.records import Draft, Health, Json, Operation, Outcome, Refusal, Report, Usage, ViewChange
+from stoic.records import (
+    Draft,
+    Health,
+    Json,
+    Notice,
+    Operation,
+    Outcome,
+    Refusal,
+    RefusedBytes,
+    Report,
+    Usage,
+    ViewChange,
+)
+
+TOMBSTONE_KIND = "refusal_stop"
+"""Of the row behind which nothing may be shown to a model and nothing may run; the store enforces it."""
 
 _KEEPS_VIEW = frozenset({Axis.TIME, Axis.CREDENTIAL, Axis.CONFIG})
 """Failures that say nothing about the request's bytes: what was asked stays for the next turn."""
@@ -57,8 +75,11 @@ def give_up(
     operations: list[Operation] | None = None,
     views: list[ViewChange] | None = None,
     taken: list[str] | None = None,
+    usage: Usage | None = None,
+    notices: list[Notice] | None = None,
+    refused: list[RefusedBytes] | None = None,
 ) -> Part[Outcome]:
-    """End the turn without an answer, for a reason that says nothing about the request's bytes."""
+    """End the turn without an answer, for a reason that says nothing about the request's bytes; `usage` is of `rows`."""
     begun = ctx.state.round - (ctx.state.failed_attempts == 0)
     ending = _outcome(
         ctx,
@@ -68,45 +89,101 @@ def give_up(
         recovers_with=recovers_with,
         message=message,
         rounds=begun,
+        usage=None if usage is None else add_usage(ctx.state.usage, usage),
     )
     return (
-        yield from _end(ctx, ending, rows=rows or [], views=views, operations=operations or [], inbox_taken=taken or [])
+        yield from _end(
+            ctx,
+            ending,
+            rows=rows or [],
+            views=views,
+            operations=operations or [],
+            inbox_taken=taken or [],
+            notices=notices or [],
+            refused=refused or [],
+        )
     )
 
 
-def fail(ctx: Context, attempt: Draft, verdict: Verdict, report: Report, health: list[Health]) -> Part[Outcome]:
-    """End the turn by a failure or a refusal; unaccepted rows that caused it leave the view, so the thread goes on."""
+def stop_refused(
+    ctx: Context, refusal: Refusal, step: Commit, *, usage: Usage | None = None, tombstone: bool = False
+) -> Part[Outcome]:
+    """End the turn by a refusal.
+
+    In a chat what was refused leaves the view, so that the thread is not bricked: results as placeholders, so that pairs stay
+    pairs, a person's words only in their own turn. A repair thread keeps its increment in its barest form for the probes, a
+    task keeps everything as it stands, for people.
+
+    Args:
+        ctx: the turn
+        refusal: whose, and of what kind
+        step: what else is stored with the outcome
+        usage: what the refused reply took
+        tombstone: whether the thread never runs again
+    """
+    total = add_usage(ctx.state.usage, usage or Usage())
+    about_bytes = refusal.scope not in {"account", "agent_action"}
+    stays = tombstone or ctx.plan.thread_kind == "repair" or not about_bytes
+    views = [] if stays else _withheld(ctx, RefusedBy(provider=refusal.provider, category=refusal.category))
+    outcome = _outcome(
+        ctx,
+        outcome="stopped",
+        reason="refused",
+        refused=True,
+        refusal=refusal,
+        message=notes.refused(refusal, withheld=ctx.state.ladder > 0, task=tombstone, stays=stays),
+        usage=total,
+    )
+    rows = list(step.rows)
+    if tombstone:
+        rows.append(_tombstone(ctx, refusal))
+    return (
+        yield from _end(
+            ctx, outcome, rows=rows, health=step.health, views=views, notices=step.notices, refused=step.refused
+        )
+    )
+
+
+def _withheld(ctx: Context, by: RefusedBy) -> list[ViewChange]:
+    """Return the changes by which an exhausted increment of a chat leaves the view."""
+    views: list[ViewChange] = []
+    for row in ctx.history.increment:
+        if kind_of(row) == "result":
+            change = None if is_withheld(row) else withhold(row, by)
+            views += [] if change is None else [change.view]
+        elif row.kind != "compaction" and (kind_of(row) != "message" or turn_of(row) == ctx.state.number):
+            views.append(ViewChange(seq=row.seq, quarantine="excluded"))
+    return views
+
+
+def fail(
+    ctx: Context, attempt: Draft, verdict: Verdict, report: Report, health: list[Health], notices: list[Notice]
+) -> Part[Outcome]:
+    """End the turn by a failure; unaccepted rows that caused it leave the view, so the thread goes on."""
     if verdict.failure is None:
         raise BrokenInvariantError("a complete reply is no failure")
-    route, refused = ctx.candidate.route, verdict.failure is FailureClass.REFUSAL
-    usage = add_usage(ctx.state.usage, report.usage)
-    if refused:
-        refusal = Refusal(
-            provider=route.provider,
-            model=report.served_model or route.model,
-            category=verdict.category,
-            where=verdict.where or "prompt",
-            scope=verdict.scope or "request_bytes",
-        )
-        message = notes.refused(verdict, route.provider, route.model)
-        outcome = _outcome(
-            ctx, outcome="stopped", reason="refused", refused=True, refusal=refusal, message=message, usage=usage
-        )
-    else:
-        tries = ctx.state.failed_attempts + 1
-        message = notes.failed(verdict, route.provider, route.model, tries, attempt.content.get("detail"))
-        outcome = _outcome(
-            ctx,
-            outcome="cancelled" if verdict.failure is FailureClass.CANCELLED else "failed",
-            failure_class=verdict.failure,
-            recovers_with=verdict.recovers_with,
-            message=message,
-            usage=usage,
-        )
+    route = ctx.candidate.route
+    kind = KINDS.get(verdict.failure)
+    changed = kind if kind in ctx.state.changes else None
+    outcome = _outcome(
+        ctx,
+        outcome="cancelled" if verdict.failure is FailureClass.CANCELLED else "failed",
+        failure_class=verdict.failure,
+        recovers_with=verdict.recovers_with,
+        message=notes.failed(
+            verdict,
+            route.provider,
+            route.model,
+            ctx.state.failed_attempts + 1,
+            attempt.content.get("detail"),
+            changed,
+        ),
+        usage=add_usage(ctx.state.usage, report.usage),
+    )
     # An unknown failure that a provider answered with may be about these bytes; one that it did not answer is not.
     keeps = verdict.recovers_with in _KEEPS_VIEW or (verdict.recovers_with is Axis.NEVER and report.status is None)
-    views = [] if keeps else withdrawn(ctx, refused=refused)
-    return (yield from _end(ctx, outcome, rows=[attempt], views=views, health=health))
+    views = [] if keeps else withdrawn(ctx)
+    return (yield from _end(ctx, outcome, rows=[attempt], views=views, health=health, notices=notices))
 
 
 def break_off(ctx: Context, why: str) -> Part[Outcome]:
@@ -118,7 +195,8 @@ def break_off(ctx: Context, why: str) -> Part[Outcome]:
             outcome="failed",
             failure_class=FailureClass.INTERNAL,
             recovers_with=Axis.NEVER,
-            views=withdrawn(ctx, refused=False),
+            views=withdrawn(ctx),
+            notices=[notice.gate_violation(ctx.history.thread, ctx.state.number)],
         )
     )
 
@@ -128,32 +206,45 @@ def close_calls(ctx: Context) -> tuple[list[Draft], list[Operation]]:
     rows, operations = list[Draft](), list[Operation]()
     for call in ctx.state.pending():
         operation = ctx.history.operations[call.operation]
-        begun = operation.id in ctx.running or operation.state in {"running", "unknown"}
+        begun = operation.state in {"running", "unknown"} and operation.id not in ctx.marked
         if not begun:
-            text, closed = notes.not_started(operation.tool), never_ran(ctx, operation)
+            text, end = notes.not_started(operation.tool), closed(ctx, operation)
         elif operation.effect in EFFECTS:
             text = notes.effect_unknown(operation, notes.CANCELLED_RUNNING)
-            closed = lose(operation, ctx.now_ms)
+            end = lose(operation, ctx.now_ms)
         else:
-            text, closed = notes.cancelled_read(operation.tool), never_ran(ctx, operation)
+            text, end = notes.cancelled_read(operation.tool), closed(ctx, operation)
         rows.append(result_row(ctx, operation, text, FailureClass.CANCELLED))
-        operations.append(closed)
+        operations.append(end)
     return rows, operations
 
 
-def withdrawn(ctx: Context, *, refused: bool) -> list[ViewChange]:
-    """Return the changes by which the unaccepted rows leave the view; pairs stay pairs.
+def withdrawn(ctx: Context) -> list[ViewChange]:
+    """Return the changes by which the unaccepted rows leave the view after a failure by the request; pairs stay pairs.
 
-    After a refusal a person's words of an earlier turn stay (SPEC §8). After any other failure by the request's bytes
-    they leave too: else words that were never accepted would fail every later turn (docs/decisions/0004).
+    A person's words of an earlier turn leave too: else words that were never accepted would fail every later turn
+    (docs/decisions/0004). A summary stays: without it all that it stands for would be forgotten.
     """
     return [
         ViewChange(seq=row.seq, quarantine="placeholder", view={"text": notes.WITHHELD_RESULT, "failure": "unknown"})
-        if row.kind == "result"
+        if kind_of(row) == "result"
         else ViewChange(seq=row.seq, quarantine="excluded")
         for row in ctx.history.increment
-        if row.quarantine is None and not (refused and row.kind == "message" and row.turn != ctx.state.number)
+        if row.quarantine is None and row.kind != "compaction"
     ]
+
+
+def _tombstone(ctx: Context, refusal: Refusal) -> Draft:
+    """Make the row behind which nothing may run: who refused, where, and the brief's hash for whoever asks again."""
+    brief = input_of(ctx.state.shown)
+    content = {
+        "provider": refusal.provider,
+        "model": refusal.model,
+        "category": refusal.category,
+        "round": ctx.state.round,
+        "brief": None if brief is None else body_hash(brief.content),
+    }
+    return draft(ctx, role="system", kind=TOMBSTONE_KIND, content=content)
 
 
 def _outcome(
@@ -196,13 +287,16 @@ def _end(
     **step: object,
 ) -> Part[Outcome]:
     told = {each.route for each in health or []}
-    freed = [free_trial(ctx.health[key]) for key in sorted(ctx.trials - told) if key in ctx.health]
+    freed = [give_back(ctx.health[key]) for key in sorted(ctx.trials - told) if key in ctx.health]
     changed = {change.seq for change in views or []}
     # What the runtime said to have one round answered is over with the turn.
     nudges = [
         ViewChange(seq=row.seq, quarantine="excluded")
         for row in ctx.history.increment
-        if row.kind == "nudge" and row.quarantine is None and row.seq not in changed and outcome.outcome != "completed"
+        if kind_of(row) == "nudge"
+        and row.quarantine is None
+        and row.seq not in changed
+        and outcome.outcome != "completed"
     ]
     row = draft(ctx, role="system", kind="outcome", content=outcome)
     all_health, all_views = [*(health or []), *freed], [*(views or []), *nudges]

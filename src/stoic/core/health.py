@@ -13,7 +13,7 @@ stateDiagram-v2
 from enum import StrEnum
 from typing import Literal
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from stoic.core.failures import Axis, FailureClass
 from stoic.records import Health, Record
@@ -48,6 +48,33 @@ class Signs(Record, frozen=True):
 
     credential: str
     config: str
+
+
+class Attempt(Record, frozen=True):
+    """What an attempt said about its route, with all that its consequences depend on."""
+
+    policy: HealthPolicy
+    signs: Signs
+    """The route's credential and configuration as the attempt used them."""
+    ended_at_ms: int
+    said: Says
+    failure: FailureClass | None = None
+    axis: Axis | None = None
+    """What the failure recovers with."""
+    retry_after_ms: int | None = None
+    """The stated wait."""
+    used_up: bool = False
+    """Whether the round's retry budget is used up with this attempt."""
+
+
+class Attempted(Health, frozen=True, kw_only=True):
+    """A route's health after an attempt, as this turn knows it; what others have stored meanwhile counts as well."""
+
+    attempt: Attempt
+
+    def onto(self, stored: Health | None) -> Health:
+        """Return the health after the attempt on a route that stands as it is stored."""
+        return after_attempt(stored or Health(route=self.route), self.attempt)
 
 
 class Admission(Record, frozen=True):
@@ -113,54 +140,44 @@ def retry_now(health: Health) -> Health:
     return health if health.state == "closed" else replace(free_trial(health), state="half_open")
 
 
-def after_attempt(
-    health: Health,
-    policy: HealthPolicy,
-    signs: Signs,
-    now_ms: int,
-    *,
-    said: Says,
-    failure: FailureClass | None = None,
-    axis: Axis | None = None,
-    retry_after_ms: int | None = None,
-    used_up: bool = False,
-) -> Health:
-    """Return a route's state after an attempt on it.
+def give_back(known: Health) -> Attempted:
+    """Return what is to be stored of a route whose trial was taken and not used: it is half-open for the next."""
+    nothing = Attempt(policy=HealthPolicy(), signs=Signs(credential="", config=""), ended_at_ms=0, said=Says.NOTHING)
+    return attempted(known, nothing)
 
-    Args:
-        health: the state before
-        policy: the numbers
-        signs: the route's credential and configuration as the attempt used them
-        now_ms: when the attempt ended
-        said: what the attempt said about the route
-        failure: its class
-        axis: what it recovers with
-        retry_after_ms: the stated wait
-        used_up: whether the round's retry budget is used up with this attempt
-    """
-    if said is Says.GOOD:
+
+def attempted(known: Health, attempt: Attempt) -> Attempted:
+    """Return what is to be stored after an attempt on a route that stands as it is known."""
+    return Attempted(**asdict(after_attempt(known, attempt)), attempt=attempt)
+
+
+def after_attempt(health: Health, attempt: Attempt) -> Health:
+    """Return a route's state after an attempt on it."""
+    if attempt.said is Says.GOOD:
         return Health(route=health.route)
-    if said is Says.NOTHING:
+    if attempt.said is Says.NOTHING:
         return free_trial(health)
+    policy, failure, stated_ms = attempt.policy, attempt.failure, attempt.retry_after_ms
     bad = health.bad_in_a_row + 1
-    known = replace(health, bad_in_a_row=bad, failed_at_ms=now_ms, failure_class=failure)
-    known = free_trial(known)
-    waits = axis in {Axis.CREDENTIAL, Axis.CONFIG} or failure in OPEN_AT_ONCE
-    if not (waits or used_up or health.state != "closed" or bad >= policy.threshold):
+    failed_at_ms = max(health.failed_at_ms, attempt.ended_at_ms)
+    known = replace(free_trial(health), bad_in_a_row=bad, failed_at_ms=failed_at_ms, failure_class=failure)
+    waits = attempt.axis in {Axis.CREDENTIAL, Axis.CONFIG} or failure in OPEN_AT_ONCE
+    if not (waits or attempt.used_up or health.state != "closed" or bad >= policy.threshold):
         return known
-    openings = health.openings + 1
+    # One that had begun before it opened opens nothing anew.
+    openings = health.openings + (health.state != "open")
     cooldown_ms = policy.cooldowns_ms[min(openings, len(policy.cooldowns_ms)) - 1]
-    until_ms = now_ms + max(cooldown_ms, retry_after_ms or 0)
+    until_ms = failed_at_ms + max(cooldown_ms, stated_ms or 0)
     if waits:
-        until_ms = now_ms + retry_after_ms if retry_after_ms is not None else None
+        until_ms = failed_at_ms + stated_ms if stated_ms is not None else None
     return replace(
         known,
         state="open",
         openings=openings,
         until_ms=until_ms,
-        waits_for=axis if waits else Axis.TIME,
-        credential=signs.credential,
-        config=signs.config,
+        waits_for=attempt.axis if waits else Axis.TIME,
+        credential=attempt.signs.credential,
+        config=attempt.signs.config,
         tried_at_ms=None,
     )
 

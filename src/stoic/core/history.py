@@ -5,12 +5,15 @@ from typing import Literal
 import msgspec
 from msgspec import structs
 
+from stoic.core.refusal import RefusalState, state_of
 from stoic.core.segment import segment_id
 from stoic.records import CallPart, Json, Operation, Outcome, Row, Usage, ViewChange
 
 EFFECTS = frozenset({"write", "send", "exec"})
 """Effects that change the world; `read`, `poll` and `wait` do not."""
 OPEN_STATES = ("intended", "running", "unknown")
+COUNTED = frozenset({"message", "grant", "event", "compaction", "fresh", "reply", "result", "let_through"})
+"""Rows that the loop detector counts."""
 
 
 class CallState:
@@ -43,7 +46,7 @@ class RoundState:
     def calls(self) -> list[CallState]:
         """The calls in their order."""
         if self._calls is None:
-            self._calls = _calls_of(self.reply)
+            self._calls = calls_of(self.reply)
             for row in self.results:
                 self._settle(self._calls, row)
         return self._calls
@@ -61,7 +64,8 @@ class RoundState:
             calls[index].settled = True
 
 
-def _calls_of(reply: Row) -> list[CallState]:
+def calls_of(reply: Row) -> list[CallState]:
+    """Return the calls of a reply, in their order and as not settled."""
     called = [part for part in reply.content["parts"] if part["type"] == "call"]
     prefix = f"{reply.thread}.{reply.turn}.{reply.round}"
     return [
@@ -88,6 +92,14 @@ class TurnState:
         self.nudges: set[str] = set()
         self.rounds: list[RoundState] = []
         """The replies so far with their results; empty once the turn has its outcome."""
+        self.is_human = False
+        """Whether a person's message or grant opened it, not an event or the clock."""
+        self.ladder = 0
+        """The last step by which this round's increment was withheld."""
+        self.ladders = 0
+        """How many of its rounds were refused and sent again with less."""
+        self.is_exhausted = False
+        """Whether withholding has not helped: what comes now is one send a candidate."""
         self.asked: set[str] = set()
         self.answers: dict[str, str] = {}
         self.usage = Usage()
@@ -95,7 +107,7 @@ class TurnState:
         """None once anything was used whose price is not known."""
         self.shown: list[Row] = []
         """The turn's visible rows."""
-        self.compaction: Literal["no", "wanted", "done"] = "no"
+        self.compaction: Literal["no", "wanted", "done", "failed"] = "no"
         self.stand_in: tuple[str, str] | None = None
         """Provider and model that this turn has fallen back to."""
         self.changes: set[str] = set()
@@ -158,12 +170,24 @@ class History:
         """Visible rows not yet accepted, as they came."""
         self.grants: dict[str, str] = {}
         """Tools a person allowed for a session: tool -> session."""
+        self.uncounted: list[Row] = []
+        """Rows since the last outcome that a loop detector made anew has to count: with an outcome its state is saved."""
         self._plain: set[tuple[str, str]] = set()
         """Providers and models that answered in this generation once the view was rendered in its plainest form."""
-        self._refused: set[str] = set()
-        """Fingerprints of this generation whose refusal no later reply has cleared; one that comes back resumes it."""
+        self._refusals: dict[tuple[str, str], RefusalState] = {}
+        """By fingerprint and provider: what no later reply has cleared. A fingerprint that comes back resumes it."""
+        self._unanswered: set[tuple[str, str]] = set()
+        """Fingerprints and providers that refused a round, without a reply since: it was sent again with less."""
+        self._withheld: dict[str, dict[str, tuple[str, str | None]]] = {}
+        """By fingerprint: the bodies that were quarantined under it, by hash, with the provider and its category."""
+        self._not_summed_up: set[tuple[str, str]] = set()
+        """Fingerprints and providers that refused to sum up this generation."""
+        self.context_tokens = 0
+        """What the newest exchange of this generation took, request and reply together."""
         self.binding: str | None = None
         """`PROVIDER:NAME` that a person switched to; None: the agent's own model."""
+        self.mode: str | None = None
+        """The mode that a person switched to; None: none yet."""
         self.past: int = 0
         """Visible rows of this generation before the newest turn."""
         self._folds = {
@@ -178,6 +202,13 @@ class History:
             "fallback": self._fold_fallback,
             "switch": self._fold_switch,
             "compaction": self._fold_compaction,
+            "compaction_failed": self._fold_compaction_failed,
+            "fresh": self._fold_fresh,
+            "event": self._fold_input,
+            "wake": self._fold_input,
+            "grant": self._fold_input,
+            "quarantine": self._fold_quarantine,
+            "refusal": self._fold_refusal,
         }
 
     @property
@@ -191,9 +222,35 @@ class History:
         return segment_id(self.thread, self.generation, self.segment_number + 1)
 
     @property
-    def holds_refusal(self) -> bool:
-        """Whether a refusal in this generation, under the current fingerprint, was not cleared by a later reply."""
-        return (self.fingerprint or "") in self._refused
+    def refusals(self) -> list[RefusalState]:
+        """The refusals under the current fingerprint that no later reply of their provider has cleared."""
+        return self.refusals_under(self.fingerprint or "")
+
+    @property
+    def has_refusal(self) -> bool:
+        """Whether any refusal under the current fingerprint was not followed by a reply of its provider."""
+        return bool(self.refusals) or any(each == self.fingerprint for each, _ in self._unanswered)
+
+    def refusals_under(self, fingerprint: str) -> list[RefusalState]:
+        """Return the uncleared refusals under a fingerprint of this generation."""
+        return [state for (each, _), state in self._refusals.items() if each == fingerprint]
+
+    def refusal_of(self, provider: str) -> RefusalState | None:
+        """Return what a provider's refusals under the current fingerprint have come to; None: there is none."""
+        return self._refusals.get((self.fingerprint or "", provider))
+
+    def was_summary_refused(self, provider: str) -> bool:
+        """Tell whether a provider refused to sum up this generation, under the current fingerprint."""
+        return (self.fingerprint or "", provider) in self._not_summed_up
+
+    @property
+    def has_withheld(self) -> bool:
+        """Whether any body was quarantined under the current fingerprint."""
+        return bool(self._withheld.get(self.fingerprint or ""))
+
+    def withheld_by(self, body: str) -> tuple[str, str | None] | None:
+        """Return who refused a body, by its hash, under the current fingerprint, and the category; None: nobody."""
+        return self._withheld.get(self.fingerprint or "", {}).get(body)
 
     @property
     def open_turn(self) -> TurnState | None:
@@ -206,6 +263,8 @@ class History:
         fold = self._folds.get(row.kind)
         if fold:
             fold(row)
+        if row.kind in COUNTED:
+            self.uncounted.append(row)
         if row.visible and row.quarantine != "excluded":
             if not row.accepted:
                 self.increment.append(row)
@@ -222,6 +281,11 @@ class History:
     def fold_views(self, changes: list[ViewChange]) -> None:
         """Take in what changed of the unaccepted rows' views."""
         by_seq = {change.seq: change for change in changes}
+        of_turn = {row.seq for row in self.turn.shown} if self.turn else set[int]()
+        self.past -= sum(
+            row.seq not in of_turn and row.seq in by_seq and by_seq[row.seq].quarantine == "excluded"
+            for row in self.increment
+        )
         self.increment = _changed_rows(self.increment, by_seq)
         if self.turn is not None:
             self.turn.shown = _changed_rows(self.turn.shown, by_seq)
@@ -257,17 +321,22 @@ class History:
         if self.turn is None or self.turn.number != row.turn:
             self.past += len(self.turn.shown) if self.turn else 0
             self.turn = TurnState(row.turn, row.meta.get("entry"), row.created_at)
+            self.turn.is_human = row.kind in {"message", "grant"}
 
     def _fold_reply(self, row: Row) -> None:
         turn = self._open()
-        self._refused.discard(self.fingerprint or "")
+        by = (self.fingerprint or "", row.meta.get("provider", ""))
+        self._refusals.pop(by, None)
+        self._unanswered.discard(by)
         self.increment.clear()
-        turn.failed_attempts = turn.transport_failures = 0
+        turn.failed_attempts = turn.transport_failures = turn.ladder = 0
         turn.retry_at_ms = None
         if turn.plain is not None and turn.plain == (row.meta.get("provider"), row.meta.get("model")):
             self._plain.add(turn.plain)
         turn.rounds.append(RoundState(row))
         self._add_usage(turn, row.meta)
+        took = row.meta.get("usage", {})
+        self.context_tokens = took.get("input_tokens", 0) + took.get("output_tokens", 0)
         has_calls = any(part["type"] == "call" for part in row.content["parts"])
         turn.round = row.round + 1 if has_calls else row.round
 
@@ -312,19 +381,54 @@ class History:
             turn.cost_usd = None if turn.cost_usd is None or cost_usd is None else turn.cost_usd + cost_usd
 
     def _fold_switch(self, row: Row) -> None:
-        self.binding = row.content["model"]
+        self.binding = row.content.get("model", self.binding)
+        self.mode = row.content.get("mode", self.mode)
 
-    def _fold_compaction(self, row: Row) -> None:
-        turn = self._open()
-        self.generation, self.segment_number, self.past = row.generation, 1, 0
-        self._refused.clear()
+    def _fold_fresh(self, row: Row) -> None:
+        self.generation, self.past = row.generation, 0
+        self.segment_number = 0 if self.fingerprint is None else 1
+        self._refusals.clear()
+        self._unanswered.clear()
+        self._withheld.clear()
+        self._not_summed_up.clear()
         self._plain.clear()
         self.increment.clear()
-        turn.shown = []
-        turn.max_tokens = None
-        turn.compaction = "done"
-        turn.transport_failures = 0
-        turn.retry_at_ms = None
+        self.context_tokens = 0
+        if self.turn is not None:
+            self.turn.shown = []
+
+    def _fold_compaction(self, row: Row) -> None:
+        self._fold_fresh(row)
+        turn = self.open_turn
+        if turn is not None:
+            self._add_usage(turn, row.meta)
+            turn.max_tokens = None
+            turn.compaction = "done"
+            turn.transport_failures = 0
+            turn.retry_at_ms = None
+
+    def _fold_compaction_failed(self, row: Row) -> None:
+        turn, content = self.open_turn, row.content
+        if content["why"] == "refused":
+            self._not_summed_up.add((self.fingerprint or "", content["provider"]))
+        if turn is not None:
+            self._add_usage(turn, content)
+            turn.compaction = "failed"
+
+    def _fold_quarantine(self, row: Row) -> None:
+        turn = self._open()
+        step: int = row.content["step"]
+        turn.ladders += step > 0 and turn.ladder == 0
+        turn.ladder = max(turn.ladder, step)
+        if step:
+            self._unanswered.add((self.fingerprint or "", row.content["provider"]))
+        by = (row.content["provider"], row.content.get("category"))
+        self._withheld.setdefault(self.fingerprint or "", {}).update(dict.fromkeys(row.content["bodies"], by))
+
+    def _fold_refusal(self, row: Row) -> None:
+        turn, state = self._open(), state_of(row.content)
+        self._refusals[self.fingerprint or "", state.provider] = state
+        turn.is_exhausted = turn.is_exhausted or not row.content.get("skipped")
 
     def _fold_question(self, row: Row) -> None:
         self._open().asked.update(question["operation"] for question in row.content["questions"])
@@ -338,6 +442,5 @@ class History:
     def _fold_outcome(self, row: Row) -> None:
         turn = self._open()
         turn.outcome = msgspec.convert(row.content, Outcome)
-        if turn.outcome.refused:
-            self._refused.add(self.fingerprint or "")
+        self.uncounted = []
         turn.rounds = []

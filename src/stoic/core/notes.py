@@ -4,7 +4,7 @@ from difflib import get_close_matches
 
 from stoic.core.classify.verdict import Verdict
 from stoic.core.failures import Axis, FailureClass
-from stoic.records import Operation
+from stoic.records import Operation, Refusal
 
 EMPTY_REPLY = "[runtime] Your last reply was empty. Answer from what is there, or say what is missing."
 HALF_CALL = (
@@ -38,12 +38,24 @@ def bad_arguments(tool: str, reason: str) -> str:
 
 def blocked(reason: str) -> str:
     """Say that a call was not run because the agent repeats itself."""
-    return f"[runtime] Not run. {reason}"
+    return f"[runtime] {reason}"
 
 
 def stuck(reason: str) -> str:
     """Say to a person that the turn was stopped as a loop."""
-    return f"Stopped: the agent repeats itself without news. {reason} Send a message to go on another way."
+    return (
+        f"Stopped: the agent repeats itself without news. {reason} Send a message to go on another way, or let it repeat so "
+        "many calls more: `stoic resume THREAD --allow N`."
+    )
+
+
+def allowed(calls: int) -> str:
+    """Say to the model that a person lets it repeat itself for a while."""
+    said = "one more call" if calls == 1 else f"{calls} more calls"
+    return (
+        f"[runtime] A person allows {said} of those that were blocked as a loop. After that they are blocked again: use "
+        "what comes of them, or say what is missing."
+    )
 
 
 def denied(tool: str, *, by_person: bool) -> str:
@@ -62,6 +74,14 @@ def cancelled_read(tool: str) -> str:
     return f"[runtime] The turn was cancelled while {tool} ran; it has no result."
 
 
+def read_cut_off(operation: Operation) -> str:
+    """Say that a call without effect is not started again, since its process has ended during each of its runs."""
+    return (
+        f"[runtime] The process ended {operation.runs} times while this call of {operation.tool} ran, so it has no result "
+        "and was not started again. It changes nothing: call it again if you still need it."
+    )
+
+
 def effect_unknown(operation: Operation, why: str) -> str:
     """Say that an operation with an effect has no known end."""
     return (
@@ -74,9 +94,7 @@ CONTEXT_FULL = "The conversation is larger than the model's context window."
 NOTHING_TO_COMPACT = (
     "There is nothing before this turn to sum up: the newest input alone is too large, and left the view."
 )
-NO_SUMMARY = (
-    "Summing up its beginning brought nothing usable, so the history is unchanged; the newest input left the view."
-)
+INPUT_LEFT = "The newest input left the view."
 SUMMARY_INSTRUCTIONS = (
     "You compress the record of an agent's work so that the agent can go on from it. Write in the record's language, at "
     "most 600 words: the task and every constraint a person stated, what was done and found (names, paths, numbers), what is "
@@ -87,12 +105,19 @@ CUT_SHORT = "The process ended while this call ran."
 CANCELLED_RUNNING = "The turn was cancelled while this call ran."
 
 
-def status_done(operation: Operation) -> str:
-    """Say that the tool's status function found the operation done though its result is lost."""
+def status_done(operation: Operation, *, by_person: bool) -> str:
+    """Say that an operation is done though its result is lost, and who said so."""
+    who = "A person" if by_person else "The tool's own status function"
     return (
-        f"[runtime] The process ended while this call ran, and its result is lost. The tool's own status function says that "
-        f"operation {operation.id} of {operation.tool} is done. Do not repeat it."
+        f"[runtime] The process ended while this call ran, and its result is lost. {who} says that operation "
+        f"{operation.id} of {operation.tool} is done. Do not repeat it."
     )
+
+
+def images_left_out(count: int) -> str:
+    """Say that images are not shown, where they stood."""
+    what = "An image that belongs here is" if count == 1 else f"{count} images that belong here are"
+    return f"[runtime] {what} not shown: the provider found the size too large. Say so if it matters for the answer."
 
 
 def repeats_unknown(operation: Operation) -> str:
@@ -137,23 +162,96 @@ _REMEDY: dict[Axis, str] = {
 }
 
 
-def failed(verdict: Verdict, provider: str, model: str, attempts: int, detail: str | None = None) -> str:
-    """Say to a person what ended the turn and what to do, in one or two sentences."""
+_FROM_NETWORK = frozenset({FailureClass.NETWORK, FailureClass.TIMEOUT, FailureClass.TRUNCATED_STREAM})
+"""What the details of these are is said by a machine on the way, not by the provider."""
+_NO_HELP: dict[str, str] = {
+    "max_tokens": " A smaller max_tokens did not help.",
+    "images": " Leaving out images did not help.",
+    "plain": " Leaving out thinking and signatures did not help.",
+}
+"""What was tried in vain, by the kind of the changed re-send."""
+_IMAGE_STAYS = (
+    "It stands in the answered part of the conversation, which never changes: go on with another model or in a new "
+    "thread. The newest input left the view."
+)
+
+
+def failed(
+    verdict: Verdict, provider: str, model: str, attempts: int, detail: str | None = None, changed: str | None = None
+) -> str:
+    """Say to a person what ended the turn and what to do, in a few sentences.
+
+    Args:
+        verdict: what the last attempt's failure is
+        provider: whose
+        model: likewise
+        attempts: how often the round was sent
+        detail: the failure's own words
+        changed: the kind of the changed re-send that this class had in the turn
+    """
     failure, axis = verdict.failure or FailureClass.UNKNOWN, verdict.recovers_with or Axis.NEVER
     what = _WHAT.get(failure, str(failure).replace("_", " "))
     tries = f" after {attempts} attempts" if attempts > 1 else ""
     wait = f" The provider asks to wait {verdict.retry_after_ms / 1000:.0f} s." if verdict.retry_after_ms else ""
-    said = f' It said: "{detail}".' if detail else ""
-    return f"{provider}:{model}{tries}: {what} ({failure}).{said}{wait} {_REMEDY.get(axis, '')}".rstrip()
+    said = (f" Details: {detail}." if failure in _FROM_NETWORK else f' It said: "{detail}".') if detail else ""
+    missed = "" if changed is None else _NO_HELP[changed]
+    remedy = _REMEDY.get(axis, "")
+    if failure is FailureClass.IMAGE_TOO_LARGE and changed is None:
+        remedy = _IMAGE_STAYS
+    return f"{provider}:{model}{tries}: {what} ({failure}).{said}{wait}{missed} {remedy}".rstrip()
 
 
-def refused(verdict: Verdict, provider: str, model: str) -> str:
-    """Say to a person that the provider refused, and what can be done."""
-    category = f" (category {verdict.category})" if verdict.category else ""
+def refused(refusal: Refusal, *, withheld: bool, task: bool, stays: bool) -> str:
+    """Say to a person that a provider refused, what was done about it, and what can be done.
+
+    Args:
+        refusal: whose verdict
+        withheld: whether it refused also without what could be withheld
+        task: whether the thread never runs again
+        stays: whether what was refused stays in the model's view
+    """
+    category = f" (category {refusal.category})" if refusal.category else ""
+    also = ", also without what could be withheld" if withheld else ""
+    said = f"{refusal.provider}:{refusal.model} refused this request{category}{also}. "
+    if task:
+        return f"{said}This thread does not run again; everything in it stays as it stands. Start a new one with another model."
+    if refusal.scope == "account":
+        return f"{said}It refuses the account itself: nothing is sent with this credential until it is replaced."
+    if refusal.scope == "agent_action":
+        return f"{said}It wants a person to decide; nothing was sent again or elsewhere."
+    if stays:
+        return f"{said}No other candidate may be asked now; what was refused stays withheld as far as it goes."
     return (
-        f"{provider}:{model} refused this request{category}. Nothing was retried or sent elsewhere; what was refused left "
-        "the model's view and stays in the log. You can rephrase, go on with something else, or use another model."
+        f"{said}Nothing was sent to another provider; what was refused left the model's view and stays in the log. "
+        "You can go on with something else, switch the model, or start fresh."
     )
+
+
+def not_summed_up(why: str, model: str, category: str | None, failure: str | None) -> str:
+    """Say to a person why the beginning of a conversation was not summed up; the history is as it was.
+
+    Args:
+        why: `nothing`, `refused`, `empty`, `cut`, `failed`, `blocked` or `cancelled`
+        model: `PROVIDER:NAME` that was to sum up
+        category: of a refusal, as the provider named it
+        failure: the class of a failure, or the type of what the agent's own function raised
+    """
+    named = f" (category {category})" if category else ""
+    said = {
+        "nothing": "There is nothing yet to sum up: it would all be kept word for word.",
+        "refused": f"{model} refused to sum up the conversation{named}.",
+        "empty": "The summary came back empty and was not used.",
+        "cut": "The summary broke off before its end and was not used.",
+        "failed": f"Summing up failed ({failure}).",
+        "blocked": f"Nothing was summed up, since {model} refused lately or is closed; nothing was sent.",
+        "cancelled": "Summing up was cancelled.",
+    }[why]
+    remedy = (
+        " A fresh start leaves it behind (`stoic fresh THREAD`), another model may sum it up."
+        if why == "refused"
+        else ""
+    )
+    return f"{said} The history is unchanged.{remedy}"
 
 
 def summary(text: str) -> str:
@@ -181,4 +279,5 @@ def closed_route(provider: str, model: str, failure: str, waits_for: str, until_
         seconds = max(until_ms - now_ms, 0) / 1000
         return f"{provider}:{model} is closed after {failure} for another {seconds:.0f} s; nothing was sent."
     remedy = _REMEDY[Axis(waits_for)]
-    return f"{provider}:{model} is closed after {failure}; nothing was sent. {remedy} Or say `stoic health retry`."
+    again = f"`stoic health retry {provider}:{model}`"
+    return f"{provider}:{model} is closed after {failure}; nothing was sent. {remedy} Or say {again}."

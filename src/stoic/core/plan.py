@@ -1,13 +1,16 @@
 """What shapes a turn besides the log: route, tools, permissions and bounds, fixed while a generator lives."""
 
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from stoic.core.budget import Limits
 from stoic.core.commands import Route, ToolFacts
 from stoic.core.health import HealthPolicy, Signs
 from stoic.core.output import OutputFacts
+from stoic.core.refusal import ThreadKind
 from stoic.core.retry import RetryPolicy
-from stoic.records import Price, Record
+from stoic.core.segment import Shape
+from stoic.records import Json, Price, Record
 
 Permission = Literal["allow", "ask", "deny"]
 
@@ -21,6 +24,9 @@ class Candidate(Record, frozen=True):
     signs: Signs = Signs(credential="", config="")
     price: Price | None = None
     """None: no cost can be told."""
+    compact_above_tokens: int | None = None
+    """When an exchange took more than that, the beginning of the conversation is summed up before the next round; None: the
+    size of the model's context window is not known."""
 
 
 class Plan(Record, frozen=True):
@@ -30,6 +36,8 @@ class Plan(Record, frozen=True):
     """The bound route first, then those that may stand in for it while it does not answer."""
     fingerprint: str
     """Of everything that shapes the request's prefix (`core.segment`)."""
+    shape: Shape = {}
+    """The same, part by part: what changed when a segment opens can be told by it."""
     tools: dict[str, ToolFacts] = {}
     permissions: dict[str, Permission] = {}
     """By effect; an effect not named may run."""
@@ -38,6 +46,10 @@ class Plan(Record, frozen=True):
     limits: Limits = Limits()
     retry: RetryPolicy = RetryPolicy()
     health_policy: HealthPolicy = HealthPolicy()
+    thread_kind: ThreadKind = "chat"
+    thread_scope: Literal["main", "worker"] = "main"
+    renderers: Mapping[str, Callable[[Json], str]] = {}
+    """By kind of event: how its payload is told with less, while the whole is withheld (SPEC §9)."""
     output: OutputFacts | None = None
     """The type that the final answer must be a value of."""
 

@@ -1,24 +1,34 @@
 """Where a round goes: the bound route while it is healthy, else for this turn the next candidate (SPEC §7)."""
 
+from msgspec.structs import replace
+
 from stoic.core import notes
 from stoic.core.classify.verdict import Verdict
 from stoic.core.commands import Claimed, ClaimTrial, Commit
-from stoic.core.endings import give_up
+from stoic.core.endings import give_up, stop_refused
 from stoic.core.failures import Axis, FailureClass
-from stoic.core.health import Admission, Says, admit, after_attempt, begin_trial, says
+from stoic.core.health import Admission, Attempt, Says, admit, attempted, begin_trial, says
 from stoic.core.plan import Candidate
+from stoic.core.refusal import RefusalState, card, may_send
 from stoic.core.steps import Context, Part, ask, commit, draft
-from stoic.records import Draft, Health, Outcome
+from stoic.records import Draft, Health, Outcome, Refusal
 
 
 def choose(ctx: Context) -> Part[Candidate | Outcome]:
     """Return the route the round's request goes to now, or the outcome when none admits it.
 
-    A route whose breaker is open is skipped without waiting and without moving its clock; the skip is a row.
+    A route whose breaker is open, or whose provider has refused and may not be asked yet, is skipped without waiting and
+    without moving its clock; the skip is a row.
     """
     while True:
         candidate = ctx.candidate
-        admission = _admission(ctx, candidate)
+        known = ctx.history.refusal_of(candidate.route.provider)
+        if known is not None and may_send(known, ctx.now_ms, human=ctx.is_human) == "no":
+            stopped = yield from _skip_refuser(ctx, known)
+            if stopped is not None:
+                return stopped
+            continue
+        admission = admission_of(ctx, candidate)
         if admission.kind == "yes":
             return candidate
         if admission.kind == "trial" and (yield from _claim(ctx, candidate)):
@@ -38,8 +48,15 @@ def fallback_card(ctx: Context, failure_class: str, until_ms: int | None, *, ski
         until_ms: when it may again, as far as that is a matter of the clock
         skipped: whether it was not even asked
     """
+    if not _may_move(ctx) and ctx.history.has_refusal:
+        return None  # an outage after a refusal must not become a way round it
+    return next_card(ctx, failure_class, until_ms, skipped=skipped)
+
+
+def next_card(ctx: Context, failure_class: str, until_ms: int | None, *, skipped: bool) -> Draft | None:
+    """Make the row by which this turn goes on with the next candidate, whatever the reason; None: there is none."""
     following = ctx.next_candidate
-    if following is None or ctx.history.holds_refusal:
+    if following is None:
         return None
     present = ctx.candidate.route
     content: dict[str, object] = {
@@ -68,20 +85,21 @@ def after_failure(ctx: Context, verdict: Verdict, *, used_up: bool) -> Health | 
     ctx.trials.discard(candidate.key)
     if said is Says.NOTHING and known is None:
         return None
-    return after_attempt(
-        known or Health(route=candidate.key),
-        ctx.plan.health_policy,
-        candidate.signs,
-        ctx.now_ms,
+    attempt = Attempt(
+        policy=ctx.plan.health_policy,
+        signs=candidate.signs,
+        ended_at_ms=ctx.now_ms,
         said=said,
         failure=verdict.failure,
         axis=verdict.recovers_with,
         retry_after_ms=verdict.retry_after_ms,
         used_up=used_up,
     )
+    return attempted(known or Health(route=candidate.key), attempt)
 
 
-def _admission(ctx: Context, candidate: Candidate) -> Admission:
+def admission_of(ctx: Context, candidate: Candidate) -> Admission:
+    """Tell whether a request may go to a candidate now."""
     known = ctx.health.get(candidate.key)
     if known is not None and known.trial_until_ms is not None and known.trial_holder == ctx.history.thread:
         # This turn's own trial, also when a crash lies between.
@@ -99,6 +117,24 @@ def _claim(ctx: Context, candidate: Candidate) -> Part[bool]:
         ctx.health[candidate.key] = trial
         ctx.trials.add(candidate.key)
     return claimed.granted
+
+
+def _skip_refuser(ctx: Context, known: RefusalState) -> Part[Outcome | None]:
+    """Go on to the next candidate of a repair thread, or end; the card copies what is known of the refusals."""
+    copied = card(known, skipped=True)
+    following = next_card(ctx, FailureClass.REFUSAL, known.probe_at_ms, skipped=True) if _may_move(ctx) else None
+    if following is not None:
+        yield from commit(ctx, Commit(rows=[replace(following, content=following.content | copied)]))
+        return None
+    refusal = Refusal(
+        provider=known.provider, model=known.model, category=known.category, where="prompt", scope="request_bytes"
+    )
+    row = draft(ctx, role="system", kind="refusal", content=copied)
+    return (yield from stop_refused(ctx, refusal, Commit(rows=[row])))
+
+
+def _may_move(ctx: Context) -> bool:
+    return ctx.plan.thread_kind == "repair"
 
 
 def _nowhere(ctx: Context, candidate: Candidate, admission: Admission) -> Part[Outcome]:

@@ -1,20 +1,21 @@
 """The moves every part of a turn is made of: asking the shell, drafting rows, committing them, intending operations."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import TypeVar
 
 import msgspec
 
-from stoic.core import notes
+from stoic.core import notes, notice
 from stoic.core.arguments import arguments_key, arguments_of
 from stoic.core.commands import CallResult, Cancelled, Command, Commit, Committed, Event
 from stoic.core.failures import FailureClass
 from stoic.core.guard import Guard
-from stoic.core.history import CallState, History, TurnState
+from stoic.core.history import EFFECTS, CallState, History, TurnState
 from stoic.core.loops import Verdict
 from stoic.core.plan import Candidate, Plan
+from stoic.core.refusal import counts_as_task
 from stoic.errors import BrokenInvariantError
-from stoic.records import CallPart, Draft, Health, Json, Operation
+from stoic.records import CallPart, Draft, Health, ImagePart, InboxEntry, Json, Operation
 
 T = TypeVar("T")
 Part = Generator[Command, Event, T]
@@ -24,7 +25,14 @@ Part = Generator[Command, Event, T]
 class Context:
     """What the parts of one living generator share: the position, the plan, and what it has itself started."""
 
-    def __init__(self, history: History, plan: Plan, now_ms: int, health: dict[str, Health] | None = None) -> None:
+    def __init__(
+        self,
+        history: History,
+        plan: Plan,
+        now_ms: int,
+        health: dict[str, Health] | None = None,
+        loops: Json = None,
+    ) -> None:
         self.history = history
         self.plan = plan
         self.now_ms = now_ms
@@ -32,15 +40,38 @@ class Context:
         """Operations that this generator committed as running and has not started yet."""
         self.running: set[str] = set()
         """Operations that this generator started and that have not ended."""
-        self.guard = Guard(plan.tools, history.open_turn)
+        self.guard = Guard(plan.tools, loops, history.uncounted)
         self.health = dict(health or {})
         """What is known of the candidates' routes, by key."""
         self.trials: set[str] = set()
         """Half-open routes whose one trial is this turn's."""
+        self._arrived: dict[str, InboxEntry] = {}
+        """Events that came since the last round, by id, in their order."""
 
     def see_health(self, seen: list[Health]) -> None:
         """Take in what others, or this turn's own commits, have made of the routes' health meanwhile."""
         self.health |= {each.route: each for each in seen}
+
+    @property
+    def is_task(self) -> bool:
+        """Whether the thread counts as a task."""
+        return counts_as_task(self.plan.thread_kind, self.plan.thread_scope)
+
+    @property
+    def is_human(self) -> bool:
+        """Whether a person's message opened the turn; what a task is told comes from its owner."""
+        return self.state.is_human and not self.is_task
+
+    def arrive(self, entries: list[InboxEntry]) -> None:
+        """Note events that wait in the inbox; each is noted once."""
+        for entry in entries:
+            if entry.kind == "event":
+                self._arrived[entry.id] = entry
+
+    def take_arrived(self) -> list[InboxEntry]:
+        """Return the events that have come and are not yet in the log."""
+        entries, self._arrived = list(self._arrived.values()), {}
+        return entries
 
     @property
     def candidate(self) -> Candidate:
@@ -91,17 +122,32 @@ def ask_or_cancel(ctx: Context, command: Command, expected: type[T] | tuple[type
 
 
 def commit(ctx: Context, step: Commit) -> Part[None]:
-    """Store a step, then take it into the history as it was stored."""
+    """Store a step, then take it into the history as it was stored.
+
+    An outcome saves what is known of loops; of an effect that stays unknown a person is told.
+    """
+    lost = [notice.unknown_operation(each) for each in step.operations if _stays_unknown(each)]
+    if lost:
+        step = msgspec.structs.replace(step, notices=[*step.notices, *lost])
+    if any(row.kind == "outcome" for row in step.rows):
+        step = msgspec.structs.replace(step, guard=ctx.guard.unsaved())
     committed = yield from ask(ctx, step, Committed)
     history = ctx.history
     for operation in step.operations:
         history.fold_operation(operation)
     for health in step.health:
-        ctx.health[health.route] = health
+        ctx.health[health.route] = health.onto(ctx.health.get(health.route))
     if step.views:
         history.fold_views(step.views)
     for row in committed.rows:
         history.fold(row)
+        ctx.guard.tell(row)
+    ctx.arrive(committed.arrived)
+
+
+def _stays_unknown(operation: Operation) -> bool:
+    ended = operation.state == "unknown" and operation.ended_at is not None
+    return ended and operation.effect in EFFECTS and operation.status not in {"done", "not_done"}
 
 
 def draft(
@@ -134,7 +180,13 @@ def draft(
 
 
 def result_row(
-    ctx: Context, operation: Operation, text: str, failure: str | None, *, counted: Verdict | None = None
+    ctx: Context,
+    operation: Operation,
+    text: str,
+    failure: str | None,
+    *,
+    counted: Verdict | None = None,
+    images: Sequence[ImagePart] = (),
 ) -> Draft:
     """Make the row of a call's result.
 
@@ -144,6 +196,7 @@ def result_row(
         text: the raw result; the loop detector's warning is a suffix of the view only
         failure: a class of SPEC §3's tool side when the call did not return
         counted: what the loop detector said, when it was asked about this call or told of it
+        images: what the tool returned beside text
     """
     content: dict[str, Json] = {
         "call": operation.index,
@@ -153,6 +206,8 @@ def result_row(
     }
     if failure:
         content["failure"] = failure
+    if images:
+        content["images"] = [msgspec.to_builtins(each) for each in images]
     view, meta = None, dict[str, Json]()
     if counted is not None:
         meta["loop"] = "blocked" if counted.action == "block" else "counted"
@@ -176,9 +231,11 @@ def ended(operation: Operation, result: CallResult) -> Operation:
     )
 
 
-def never_ran(ctx: Context, operation: Operation) -> Operation:
-    """Return an operation that ended without being started: `raised`, with no run."""
-    return msgspec.structs.replace(operation, state="raised", ended_at=ctx.now_ms)
+def closed(ctx: Context, operation: Operation) -> Operation:
+    """Return an operation that ended without a result of its own: `raised`; a run it was only marked for does not count."""
+    runs = operation.runs - (operation.id in ctx.marked)
+    started_at = operation.started_at if runs else None
+    return msgspec.structs.replace(operation, state="raised", started_at=started_at, ended_at=ctx.now_ms, runs=runs)
 
 
 def lose(operation: Operation, ended_at: int | None) -> Operation:
@@ -215,8 +272,11 @@ def intend(ctx: Context, calls: list[CallPart]) -> tuple[list[Draft], list[Opera
         if reason:
             text = notes.bad_arguments(call.name, reason)
             rows.append(not_runnable(ctx, state_of_call, operation, text, FailureClass.BAD_ARGUMENTS))
+        elif tool.effect in EFFECTS:
+            key = arguments_key(call.name, arguments, tool.effect if tool.declared else None)
+            operations.append(msgspec.structs.replace(operation, arguments_key=key))
         else:
-            operations.append(msgspec.structs.replace(operation, arguments_key=arguments_key(call.name, arguments)))
+            operations.append(operation)
     return rows, operations
 
 

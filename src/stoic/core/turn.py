@@ -8,25 +8,42 @@ from collections.abc import Generator
 
 from msgspec.structs import replace
 
-from stoic.core import notes
-from stoic.core.budget import cost_usd, deadline_ms, used_up
-from stoic.core.calls import mark_first, settle_calls
+from stoic.core import notes, notice
+from stoic.core.attempts import attempt_row, reply_meta
+from stoic.core.boundaries import take_boundaries
+from stoic.core.budget import deadline_ms, used_up
+from stoic.core.calls import settle_calls
 from stoic.core.classify import classify
 from stoic.core.classify.verdict import Verdict
-from stoic.core.commands import Cancelled, Command, Commit, Ending, Event, Replied, Send, Sleep, Unsendable, Woke
-from stoic.core.compaction import compact
-from stoic.core.details import detail_of
+from stoic.core.commands import (
+    Cancelled,
+    Command,
+    Commit,
+    Ending,
+    Event,
+    Remembered,
+    Replied,
+    Send,
+    Sleep,
+    Unsendable,
+    Woke,
+)
+from stoic.core.compaction import compact_early, compact_full, is_due
 from stoic.core.endings import break_off, close_calls, fail, finish, give_up
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.health import Says, says
 from stoic.core.history import History
+from stoic.core.opening import open_turn, take_answers, take_events, take_reveals
 from stoic.core.output import NUDGE_REASON, judge, nudge, unmet, value_of
 from stoic.core.plan import Plan
+from stoic.core.refused import refused, remembered, withhold_known
+from stoic.core.repairs import repair_of
 from stoic.core.retry import retry_at_ms
 from stoic.core.routing import after_failure, after_good, choose, fallback_card
+from stoic.core.starting import let_through, mark_first
 from stoic.core.steps import Context, Part, ask_or_cancel, commit, draft, intend
 from stoic.errors import BrokenInvariantError
-from stoic.records import CallPart, Draft, Health, InboxEntry, Outcome, Report, TextPart
+from stoic.records import CallPart, Draft, Health, InboxEntry, Json, Outcome, Report, TextPart
 
 Turn = Generator[Command, Event, Ending | None]
 
@@ -39,7 +56,12 @@ _NUDGES = {
 
 
 def turn(
-    history: History, plan: Plan, inbox: list[InboxEntry], now_ms: int, health: dict[str, Health] | None = None
+    history: History,
+    plan: Plan,
+    inbox: list[InboxEntry],
+    now_ms: int,
+    health: dict[str, Health] | None = None,
+    loops: Json = None,
 ) -> Turn:
     """Run the open turn to its end, or open one for the first message in the inbox and run that.
 
@@ -49,20 +71,24 @@ def turn(
         inbox: the entries not yet taken, in order of arrival
         now_ms: epoch milliseconds
         health: what is known of the candidates' routes, by key
+        loops: what was saved of the loop detector with an earlier outcome
 
     Returns:
         The outcome, what the turn is parked for, or None when there is nothing to do.
     """
-    ctx = Context(history, plan, now_ms, health)
+    ctx = Context(history, plan, now_ms, health, loops)
+    yield from take_reveals(ctx, inbox)
     if history.open_turn is None:
-        opened = yield from _open(ctx, inbox)
+        yield from take_boundaries(ctx, inbox)
+        opened = yield from open_turn(ctx, inbox)
         if opened is None:
             return None
         inbox = [entry for entry in inbox if entry.position > opened.position]
+    ctx.arrive(inbox)
     cancels = [entry for entry in inbox if entry.kind == "cancel"]
     if cancels:
         return (yield from _cancel(ctx, [entry.id for entry in cancels]))
-    yield from _take_answers(ctx, inbox)
+    yield from take_answers(ctx, inbox)
     while history.open_turn is not None:
         ended = yield from _advance(ctx)
         if isinstance(ended, Cancelled):
@@ -72,54 +98,27 @@ def turn(
     raise BrokenInvariantError(f"thread {history.thread}: the turn ended without saying so")
 
 
-def _open(ctx: Context, inbox: list[InboxEntry]) -> Part[InboxEntry | None]:
-    """Take the first message into the log; a cancel or answer that came before it has nothing to act on."""
-    entry = next((entry for entry in inbox if entry.kind == "message"), None)
-    if entry is None:
-        return None
-    history, fingerprint = ctx.history, ctx.plan.fingerprint
-    changed = fingerprint != history.fingerprint
-    row = Draft(
-        role="user",
-        kind="message",
-        content=entry.content,
-        generation=history.generation,
-        segment=history.next_segment if changed else history.segment,
-        turn=history.turn.number + 1 if history.turn else 1,
-        visible=True,
-        meta={"entry": entry.id} | ({"fingerprint": fingerprint} if changed else {}),
-    )
-    before = [other for other in inbox if other.position < entry.position]
-    stale = [other.id for other in before if other.kind in {"cancel", "answer"}]
-    switches = [other for other in before if other.kind == "switch"]
-    rows = [
-        replace(row, role="system", kind="switch", content=each.content, visible=False, meta={}) for each in switches
-    ]
-    taken = [entry.id, *stale, *(each.id for each in switches)]
-    yield from commit(ctx, Commit(rows=[row, *rows], inbox_taken=taken))
-    return entry
-
-
-def _take_answers(ctx: Context, inbox: list[InboxEntry]) -> Part[None]:
-    answers = [entry for entry in inbox if entry.kind == "answer"]
-    if answers:
-        rows = [draft(ctx, role="system", kind="answer", content=entry.content) for entry in answers]
-        yield from commit(ctx, Commit(rows=rows, inbox_taken=[entry.id for entry in answers]))
-
-
 def _advance(ctx: Context) -> Part[Ending | Cancelled | None]:
     """Go one step on from where the rows say the turn stands; None: there is more."""
     stuck = ctx.guard.stop
     if stuck is not None:
         rows, operations = close_calls(ctx)
-        return (yield from give_up(ctx, notes.stuck(stuck), reason="stuck_loop", rows=rows, operations=operations))
+        told = notice.stuck_loop(ctx.history.thread, ctx.state.number, None)
+        return (
+            yield from give_up(
+                ctx, notes.stuck(stuck), reason="stuck_loop", rows=rows, operations=operations, notices=[told]
+            )
+        )
     if ctx.state.pending():
         return (yield from settle_calls(ctx))
     limit = used_up(ctx.plan.limits, ctx.state, ctx.now_ms)
     if limit is not None:
         return (yield from give_up(ctx, notes.limit_reached(limit), reason="budget"))
     if ctx.state.compaction == "wanted":
-        return (yield from compact(ctx))
+        return (yield from compact_full(ctx))
+    if is_due(ctx):
+        return (yield from compact_early(ctx))
+    yield from take_events(ctx)
     return (yield from _attempt(ctx))
 
 
@@ -131,6 +130,7 @@ def _attempt(ctx: Context) -> Part[Outcome | Cancelled | None]:
         if isinstance(woke, Cancelled):
             return woke
         ctx.see_health(woke.health)
+    yield from withhold_known(ctx)
     candidate = yield from choose(ctx)
     if isinstance(candidate, Outcome):
         return candidate
@@ -140,12 +140,17 @@ def _attempt(ctx: Context) -> Part[Outcome | Cancelled | None]:
         route=candidate.route,
         upto_seq=ctx.history.last_seq,
         deadline_ms=deadline_ms(ctx.plan.limits, state),
+        max_tokens=state.max_tokens,
+        may_repeat=ctx.is_human or ctx.history.refusal_of(candidate.route.provider) is not None,
+        plain=ctx.history.is_plain(candidate.route.provider, candidate.route.model),
     )
-    replied = yield from ask_or_cancel(ctx, send, (Replied, Unsendable))
+    replied = yield from ask_or_cancel(ctx, send, (Replied, Remembered, Unsendable))
     if isinstance(replied, Cancelled):
         return replied
     if isinstance(replied, Unsendable):
         return (yield from break_off(ctx, replied.why))
+    if isinstance(replied, Remembered):
+        return (yield from remembered(ctx, replied))
     ctx.see_health(replied.health)
     report = replied.report
     verdict = classify(report)
@@ -153,7 +158,7 @@ def _attempt(ctx: Context) -> Part[Outcome | Cancelled | None]:
         return (yield from _accept(ctx, report, cut=False))
     if _is_cut_answer(verdict, report):
         return (yield from _accept(ctx, report, cut=True))
-    return (yield from _failed(ctx, report, verdict))
+    return (yield from _failed(ctx, send, replied, verdict))
 
 
 def _is_cut_answer(verdict: Verdict, report: Report) -> bool:
@@ -176,7 +181,7 @@ def _accept(ctx: Context, report: Report, *, cut: bool) -> Part[Outcome | None]:
         content={"parts": parts},
         visible=True,
         accepted=True,
-        meta=_reply_meta(ctx, report, cut=cut),
+        meta=reply_meta(ctx, report, cut=cut),
     )
     calls = [part for part in parts if isinstance(part, CallPart)]
     if not calls:
@@ -184,10 +189,10 @@ def _accept(ctx: Context, report: Report, *, cut: bool) -> Part[Outcome | None]:
         return (yield from _answer(ctx, reply, report, text, cut=cut))
     ctx.guard.said("".join(part.text for part in parts if isinstance(part, TextPart)))
     rows, operations = intend(ctx, calls)
-    if not rows:
-        operations = mark_first(ctx, operations, calls)
+    operations = mark_first(ctx, operations, calls)
     accept_upto = ctx.history.last_seq
-    step = Commit(rows=[reply, *rows], operations=operations, accept_upto=accept_upto, health=after_good(ctx))
+    rows = [reply, *let_through(ctx), *rows]
+    step = Commit(rows=rows, operations=operations, accept_upto=accept_upto, health=after_good(ctx))
     yield from commit(ctx, step)
     return None
 
@@ -211,30 +216,27 @@ def _answer(ctx: Context, reply: Draft, report: Report, text: str, *, cut: bool)
     return None
 
 
-def _reply_meta(ctx: Context, report: Report, *, cut: bool) -> dict[str, object]:
-    route = ctx.candidate.route
-    meta: dict[str, object] = {"provider": route.provider, "model": route.model, "usage": report.usage}
-    optional = {
-        "served_model": report.served_model if report.served_model != route.model else None,
-        "request_id": report.request_id,
-        "cut": cut or None,
-        "end_unconfirmed": report.end_unconfirmed or None,
-        "cost_usd": cost_usd(ctx.candidate.price, report.usage),
-    }
-    return meta | {key: value for key, value in optional.items() if value is not None}
-
-
-def _failed(ctx: Context, report: Report, verdict: Verdict) -> Part[Outcome | None]:
+def _failed(ctx: Context, send: Send, replied: Replied, verdict: Verdict) -> Part[Outcome | None]:
     """Store a failed attempt with what follows from it: a retry, one changed re-send, or the turn's end."""
+    report = replied.report
     state, failure = ctx.state, verdict.failure or FailureClass.UNKNOWN
+    if failure is FailureClass.REFUSAL:
+        after = after_failure(ctx, verdict, used_up=True)
+        health = [] if after is None else [after]
+        return (yield from refused(ctx, send, report, verdict, replied.request_hash, health))
+    repair = yield from repair_of(ctx, send, report, verdict)
+    if repair is None and failure is FailureClass.CONTEXT_LENGTH and verdict.limit_tokens is not None:
+        # Where a smaller max_tokens cannot help, or did not, only a smaller context can.
+        verdict = replace(verdict, recovers_with=Axis.COMPACTION)
     again_ms = retry_at_ms(ctx.plan.retry, verdict, state.transport_failures + 1, ctx.now_ms)
     after = after_failure(ctx, verdict, used_up=again_ms is None)
     health = [] if after is None else [after]
     if after is not None and after.state == "open":
         again_ms = None  # a breaker that opens ends the retries
-    attempt = _attempt_row(ctx, report, verdict, again_ms)
-    if again_ms is not None:
-        yield from commit(ctx, Commit(rows=[attempt], health=health))
+    attempt = attempt_row(ctx, report, verdict, again_ms, repair)
+    if again_ms is not None or repair is not None:
+        views = [] if repair is None else repair.views
+        yield from commit(ctx, Commit(rows=[attempt], health=health, views=views))
         return None
     if failure in _NUDGES and failure not in state.nudges:
         content = {"text": _NUDGES[failure], "reason": failure}
@@ -249,34 +251,9 @@ def _failed(ctx: Context, report: Report, verdict: Verdict) -> Part[Outcome | No
         if card is not None:
             yield from commit(ctx, Commit(rows=[attempt, card], health=health))
             return None
-    return (yield from fail(ctx, attempt, verdict, report, health))
-
-
-def _attempt_row(ctx: Context, report: Report, verdict: Verdict, again_ms: int | None) -> Draft:
-    route, usage = ctx.candidate.route, report.usage
-    content: dict[str, object] = {
-        "class": verdict.name,
-        "recovers_with": verdict.recovers_with or Axis.NEVER,
-        "attempt": ctx.state.failed_attempts + 1,
-        "provider": route.provider,
-        "model": route.model,
-        "evidence": verdict.evidence,
-    }
-    optional = {
-        "status": report.status,
-        "request_id": verdict.request_id or report.request_id,
-        "retry_at_ms": again_ms,
-        "delay_ms": None if again_ms is None else again_ms - ctx.now_ms,
-        "retry_after_ms": verdict.retry_after_ms,
-        "category": verdict.category,
-        "where": verdict.where,
-        "scope": verdict.scope,
-        "detail": None if verdict.failure is FailureClass.REFUSAL else detail_of(report),
-        "usage": usage if usage.input_tokens or usage.output_tokens else None,
-        "cost_usd": cost_usd(ctx.candidate.price, usage) if usage.input_tokens or usage.output_tokens else None,
-    }
-    content |= {key: value for key, value in optional.items() if value is not None}
-    return draft(ctx, role="system", kind="attempt", content=content)
+    is_shut = after is not None and after.state == "open" and after.waits_for in {Axis.CREDENTIAL, Axis.CONFIG}
+    told = [notice.route_closed(ctx.history.thread, ctx.candidate.route, after)] if after and is_shut else []
+    return (yield from fail(ctx, attempt, verdict, report, health, told))
 
 
 def _cancel(ctx: Context, entries: list[str], *, out_of_time: bool = False) -> Part[Outcome]:

@@ -1,23 +1,42 @@
 """An agent: a model, its instructions, its tools and what it may do; the same for all threads that use it."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+import copy
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec.structs import replace
 
 from stoic.core.budget import Limits
+from stoic.core.commands import ToolFacts
 from stoic.core.output import instruction, merged, native_parameters
 from stoic.core.plan import ASK_FOR_EFFECTS, Permission
 from stoic.errors import UsageError
 from stoic.ports import Connection
-from stoic.records import Json, Message
+from stoic.records import Json, Message, Record, ToolSchema
 from stoic.sampling import Sampling, check_sampling
-from stoic.tools.answering import OutputType
 from stoic.tools.declaration import Tool
+
+if TYPE_CHECKING:
+    from stoic.tools.answering import OutputType
 
 DEFAULT_MAX_ROUNDS = 64
 NATIVE_OUTPUT = frozenset({"openai", "anthropic", "gemini"})
 """Providers whose API binds the answer to a schema; compatible servers differ, and there the instruction alone must do."""
 Summariser = Callable[[list[Message]], Awaitable[str | None]]
 """Sums up messages; None or nothing: it could not."""
+DEFAULT_MODE = "default"
+"""The agent as it was declared."""
+
+
+class Mode(Record, frozen=True):
+    """A named profile of an agent, such as plan or act; a person switches a thread to it."""
+
+    instructions: str = ""
+    """Stand below the agent's own."""
+    tools: Sequence[str] | None = None
+    """The names of those of the agent's tools that it has; None: all."""
+    permissions: dict[str, Permission] | None = None
+    """By effect, instead of the agent's; None: the agent's."""
 
 
 class Agent:
@@ -41,6 +60,7 @@ class Agent:
         temperature: float | None = None,
         reasoning_effort: str | None = None,
         parameters: dict[str, Json] | None = None,
+        modes: Mapping[str, Mode] | None = None,
     ) -> None:
         """Describe an agent.
 
@@ -61,9 +81,11 @@ class Agent:
             temperature: from 0 to 2; default likewise
             reasoning_effort: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; default likewise
             parameters: further request parameters of the provider's API, such as `top_p`; they win over the three before
+            modes: by name, beside `default`, which is the agent as it is declared here
 
         Raises:
-            UsageError: two tools have one name, a bound is not above 0, or a request parameter can be no model's
+            UsageError: two tools have one name, a bound is not above 0, a request parameter can be no model's, or a mode
+                has a tool that the agent has not
             ToolDeclarationError: a function cannot be a tool
         """
         if max_rounds is not None and max_rounds < 1:
@@ -72,17 +94,17 @@ class Agent:
         self.models = [model, *fallbacks]
         if len(set(self.models)) != len(self.models):
             raise UsageError(f"a model is named twice among {', '.join(self.models)}; name each once")
-        self.output = None if output is None else OutputType(output)
-        asked_for = [] if self.output is None else [instruction(self.output.facts)]
-        self.instructions = "\n\n".join(part for part in (instructions, *asked_for) if part)
+        self.output = None if output is None else _output_type(output)
+        self.mode = DEFAULT_MODE
+        self._own_instructions = instructions
+        self.instructions = self._instructions("")
         declared = [each if isinstance(each, Tool) else Tool(each) for each in tools]
         self.tools = {tool.name: tool for tool in declared}
         if len(self.tools) != len(declared):
             names = [tool.name for tool in declared]
             twice = next(name for name in names if names.count(name) > 1)
             raise UsageError(f"two tools are named {twice!r}; rename one with @tool(name=…)")
-        self.schemas = [tool.schema for tool in declared]
-        self.facts = {tool.name: tool.facts for tool in declared}
+        self.schemas, self.facts = _schemas(self.tools), _facts(self.tools)
         self.permissions = dict(ASK_FOR_EFFECTS) if permissions is None else dict(permissions)
         bounds = {"max_tokens_per_turn": max_tokens_per_turn, "max_cost_usd": max_cost_usd, "max_seconds": max_seconds}
         for name, bound in bounds.items():
@@ -96,17 +118,90 @@ class Agent:
             Sampling(max_tokens=max_tokens, temperature=temperature, reasoning_effort=reasoning_effort)
         )
         self.parameters = dict(parameters or {})
+        self.modes = {DEFAULT_MODE: self}
+        self.modes |= {name: self._in(name, mode) for name, mode in (modes or {}).items()}
 
-    def parameters_for(self, connection: Connection) -> dict[str, Json]:
+    def in_mode(self, name: str | None) -> "Agent":
+        """Return the agent as it is in a mode; None: `default`.
+
+        Raises:
+            UsageError: it has no such mode
+        """
+        found = self.modes.get(name or DEFAULT_MODE)
+        if found is None:
+            raise UsageError(f"there is no mode {name!r}; this agent has {', '.join(self.modes)}")
+        return found
+
+    def _in(self, name: str, mode: Mode) -> "Agent":
+        if name == DEFAULT_MODE or name.split() != [name]:
+            raise UsageError(f"a mode is named {name!r}; use one word other than {DEFAULT_MODE}")
+        names = list(self.tools) if mode.tools is None else mode.tools
+        missing = next((each for each in names if each not in self.tools), None)
+        if missing is not None:
+            known = ", ".join(self.tools) or "none"
+            raise UsageError(f"mode {name} has the tool {missing!r}, which the agent has not; its tools are {known}")
+        found = copy.copy(self)
+        found.mode = name
+        found.instructions = self._instructions(mode.instructions)
+        found.tools = {each: self.tools[each] for each in names}
+        found.schemas, found.facts = _schemas(found.tools), _facts(found.tools)
+        if mode.permissions is not None:
+            found.permissions = dict(mode.permissions)
+        return found
+
+    def _instructions(self, of_mode: str) -> str:
+        asked_for = "" if self.output is None else instruction(self.output.facts)
+        return "\n\n".join(part for part in (self._own_instructions, of_mode, asked_for) if part)
+
+    def parameters_for(self, connection: Connection, *, max_tokens: int | None = None) -> dict[str, Json]:
         """Return the request parameters in the words of a connection's API.
+
+        Args:
+            connection: where the request goes
+            max_tokens: the longest reply there is room for; None: as the agent says
 
         Raises:
             UsageError: its model does not take one of them
         """
-        given = _merged(connection.express(self.sampling), self.parameters)
+        sampling, parameters = self.sampling, self.parameters
+        if max_tokens is not None:
+            parameters = _lowered(parameters, max_tokens)
+            if sampling.max_tokens is not None or parameters == self.parameters:
+                sampling = replace(sampling, max_tokens=min(sampling.max_tokens or max_tokens, max_tokens))
+        given = _merged(connection.express(sampling), parameters)
         if self.output is None or connection.provider not in NATIVE_OUTPUT:
             return given
         return merged(given, native_parameters(connection.api, self.output.facts, has_tools=bool(self.tools)))
+
+
+def _schemas(tools: dict[str, Tool]) -> list[ToolSchema]:
+    return [tool.schema for tool in tools.values()]
+
+
+def _facts(tools: dict[str, Tool]) -> dict[str, ToolFacts]:
+    return {name: tool.facts for name, tool in tools.items()}
+
+
+def _output_type(output: Any) -> "OutputType":
+    from stoic.tools.answering import OutputType  # noqa: PLC0415 -- loads pydantic, which importing stoic must not
+
+    return OutputType(output)
+
+
+_LENGTHS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"})
+"""What the APIs call the longest reply, where a person wrote it among the further parameters."""
+
+
+def _lowered(parameters: dict[str, Json], max_tokens: int) -> dict[str, Json]:
+    """Return the parameters with each that says the longest reply lowered to that."""
+    return {
+        name: min(value, max_tokens)
+        if name in _LENGTHS and isinstance(value, int)
+        else _lowered(cast("dict[str, Json]", value), max_tokens)
+        if name == "generationConfig" and isinstance(value, dict)
+        else value
+        for name, value in parameters.items()
+    }
 
 
 def _merged(expressed: dict[str, Json], given: dict[str, Json]) -> dict[str, Json]:

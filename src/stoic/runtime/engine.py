@@ -5,28 +5,32 @@ import contextlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import takewhile
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from msgspec.structs import replace
 
 from stoic.core.commands import Ending, Route
 from stoic.core.health import HealthPolicy, Signs, retry_now
 from stoic.core.history import History
+from stoic.core.opening import OPENS
 from stoic.core.plan import Candidate, Plan
 from stoic.core.retry import RetryPolicy
-from stoic.core.segment import fingerprint
-from stoic.errors import StoreError
+from stoic.core.segment import COMPACT_AT_SHARE, fingerprint, shape_of
+from stoic.errors import StoreError, UsageError
 from stoic.events import TurnStarted
 from stoic.ports import Connection, Outside
 from stoic.records import InboxEntry, Lease, Owner, Record
 from stoic.runtime.agents import Agent
 from stoic.runtime.execution import Execution
+from stoic.runtime.renderers import EVENT_RENDERERS
 from stoic.runtime.runner import CancelSignal, Runner
 from stoic.runtime.sending import Sender
 from stoic.runtime.streams import Emit
 from stoic.runtime.transcript import Live
 from stoic.tools.context import ToolContext
+from stoic.tools.ends import Ends
 from stoic.tools.spilling import Spill
 
 HEARTBEAT_SECONDS = 5
@@ -43,6 +47,8 @@ class Numbers(Record, frozen=True):
     health: HealthPolicy = HealthPolicy()
     deadline_ms: int = 600_000
     """Longest duration of one send."""
+    compact_at_share: float = COMPACT_AT_SHARE
+    """How full the model's context window may be before the conversation's beginning is summed up."""
 
 
 class Ran(Record, frozen=True):
@@ -67,6 +73,7 @@ class Engine:
         connect: Callable[[str], Connection],
         numbers: Numbers | None = None,
         spill: Spill | None = None,
+        ends: Ends | None = None,
     ) -> None:
         """Put an engine together.
 
@@ -76,6 +83,7 @@ class Engine:
             connect: from `PROVIDER:NAME` to a connection; raises ConfigurationError
             numbers: defaults if None
             spill: where results go that are too long to show; None: they are cut and the rest is lost
+            ends: where the ends of calls are written down until the log holds them; None: nowhere
         """
         self.outside = outside
         self.store = outside.store
@@ -85,6 +93,7 @@ class Engine:
         self._connect = connect
         self._numbers = numbers or Numbers()
         self.spill = spill or Spill()
+        self.ends = ends or Ends()
         self._connections: dict[str, Connection] = {}
         self._cache: OrderedDict[str, Live] = OrderedDict()
         self._locks: dict[str, asyncio.Lock] = {}
@@ -95,6 +104,7 @@ class Engine:
         """Open the store and make this process known to it."""
         await self.store.open()
         await self.store.register(replace(self.owner, heartbeat_at=self.clock.now_ms()))
+        await self._clear_ends()
         return self
 
     async def __aexit__(
@@ -107,6 +117,8 @@ class Engine:
         self._chores.clear()
         for provider in {id(each.send): each.send for each in self._connections.values()}.values():
             await provider.close()
+        self.ends.close()
+        await self._clear_ends()
         await self.store.close()
 
     def connection(self, model: str) -> Connection:
@@ -130,7 +142,15 @@ class Engine:
             signal.request(entry)
         return signal is not None
 
-    async def run_turn(self, lease: Lease, agent: Agent, session: str, emit: Emit, wanted: str | None) -> Ran:
+    def announce(self, thread: str) -> None:
+        """Say that something came into a thread's inbox; a turn that runs here takes it in before its next round."""
+        signal = self._running.get(thread)
+        if signal is not None:
+            signal.announce()
+
+    async def run_turn(
+        self, lease: Lease, agent: Agent, session: str, emit: Emit, wanted: str | None, *, opens: bool = True
+    ) -> Ran:
         """Run the thread's open turn, or the next one its inbox asks for.
 
         Args:
@@ -139,8 +159,13 @@ class Engine:
             session: the sitting for which a person's "for this session" holds
             emit: gets the events
             wanted: the inbox entry whose turn the caller waits for, None: whatever comes first
+            opens: whether a turn may run; else only what stands before the next one is taken
+
+        Raises:
+            UsageError: a person switched the thread to a mode that the agent has not
         """
         live, inbox = await self._load(lease)
+        agent = _in_mode(agent, lease.thread, _switched(live.history, inbox, "mode", live.history.mode))
         models = _models(agent, live.history, inbox)
         connections = [self.connection(model) for model in models]
         await self._reopen_chosen(connections, inbox)
@@ -152,18 +177,22 @@ class Engine:
             lease,
             sender=Sender(live, connections, agent, self.outside, self._numbers.deadline_ms, emit),
             execution=Execution(
-                agent.tools, self.clock, ToolContext(thread=lease.thread, store=self.store, spill=self.spill)
+                agent.tools,
+                self.clock,
+                ToolContext(thread=lease.thread, store=self.store, spill=self.spill),
+                self.ends,
             ),
             emit=emit,
             cancel=signal,
         )
         keep_lease = wanted is not None and _next_entry(live.history, inbox) != wanted
-        if live.history.open_turn is not None:
+        if opens and live.history.open_turn is not None:
             emit(TurnStarted(thread=lease.thread, turn=live.history.open_turn.number, resumed=True))
         self._running[lease.thread] = signal
         self._start_chores()
         try:
-            ending = await runner.run(self._plan(agent, connections, session), inbox, health, keep_lease=keep_lease)
+            plan = self._plan(agent, connections, session, live)
+            ending = await runner.run(plan, inbox, health, keep_lease=keep_lease, opens=opens)
         except BaseException:
             self._cache.pop(lease.thread, None)
             raise
@@ -172,19 +201,21 @@ class Engine:
         turn = live.history.turn
         return Ran(ending=ending, entry=turn.entry if turn else None, released=runner.released)
 
-    def _plan(self, agent: Agent, connections: list[Connection], session: str) -> Plan:
+    def _plan(self, agent: Agent, connections: list[Connection], session: str, live: Live) -> Plan:
         bound = connections[0]
+        shape = shape_of(
+            provider=bound.provider,
+            api=bound.api,
+            model=bound.model,
+            mode=agent.mode,
+            system=agent.instructions,
+            tools=agent.schemas,
+            parameters=agent.parameters_for(bound),
+        )
         return Plan(
-            candidates=[_candidate(each) for each in connections],
-            fingerprint=fingerprint(
-                provider=bound.provider,
-                api=bound.api,
-                model=bound.model,
-                mode="",
-                system=agent.instructions,
-                tools=agent.schemas,
-                parameters=agent.parameters_for(bound),
-            ),
+            candidates=[_candidate(each, self._numbers.compact_at_share) for each in connections],
+            fingerprint=fingerprint(shape),
+            shape=shape,
             tools=agent.facts,
             permissions=agent.permissions,
             session=session,
@@ -192,11 +223,14 @@ class Engine:
             retry=self._numbers.retry,
             health_policy=self._numbers.health,
             output=agent.output.facts if agent.output else None,
+            thread_kind=live.record.kind,
+            thread_scope=live.record.scope,
+            renderers=EVENT_RENDERERS,
         )
 
     async def _reopen_chosen(self, connections: list[Connection], inbox: list[InboxEntry]) -> None:
         """A person who selects a model gets a real request, whatever its breaker says."""
-        chosen = {entry.content["model"] for entry in inbox if entry.kind == "switch"}
+        chosen = {entry.content["model"] for entry in inbox if entry.kind == "switch" and "model" in entry.content}
         for health in await self.store.health() if chosen else []:
             if any(each.key == health.route for each in connections[:1]) and health.state == "open":
                 await self.store.put_health(retry_now(health))
@@ -211,15 +245,22 @@ class Engine:
         loaded = await self.store.load(lease.thread)
         live = Live(lease.thread)
         live.epoch, live.lease = lease.epoch, lease
+        live.record = loaded.thread
         for row in loaded.rows:
             live.history.fold(row)
-        live.rows = loaded.rows
+        live.rows, live.loops = loaded.rows, loaded.guard
         for operation in loaded.operations:
             live.history.fold_operation(operation)
         self._cache[lease.thread] = live
         if len(self._cache) > CACHED_THREADS:
             self._cache.popitem(last=False)
         return live, loaded.inbox
+
+    async def _clear_ends(self) -> None:
+        """Delete what processes that are gone have left and nobody needs any more."""
+        abandoned = self.ends.abandoned()
+        if abandoned:
+            self.ends.clear(abandoned, await self.store.operations(states=("running",)))
 
     def _start_chores(self) -> None:
         if not self._chores:
@@ -236,16 +277,16 @@ class Engine:
                     _log.warning("heartbeat of owner %s not written: %s", self.owner.id, error)
 
     async def _watch(self) -> None:
-        """Pass on the cancels that other processes put into the inbox of threads that run here."""
+        """Pass on the cancels and events that other processes put into the inbox of threads that run here."""
         async for _ in self.store.changes():
             # Only for turns that ran before the question: the answer may be old by the time it is here, and a cancel
             # that one turn has taken must not stop the next.
             asked_for = dict(self._running)
             if asked_for:
-                for entry in await self.store.cancel_requests(self.owner.id):
+                for entry in await self.store.calls(self.owner.id):
                     signal = asked_for.get(entry.thread)
                     if signal is not None and self._running.get(entry.thread) is signal:
-                        signal.request(entry.id)
+                        signal.request(entry.id) if entry.kind == "cancel" else signal.announce()
             await wait_seconds(_WATCH_SECONDS)
 
 
@@ -258,23 +299,36 @@ async def wait_seconds(seconds: float) -> None:
 
 def _models(agent: Agent, history: History, inbox: list[InboxEntry]) -> list[str]:
     """Return the bound model first, then the candidates: a person's switch binds until the next one."""
-    bound = history.binding
-    if history.open_turn is None:
-        for entry in inbox:
-            if entry.kind == "message":
-                break
-            if entry.kind == "switch":
-                bound = entry.content["model"]
-    bound = bound or agent.model
+    bound = _switched(history, inbox, "model", history.binding) or agent.model
     return [bound, *(model for model in agent.models[1:] if model != bound)]
 
 
-def _candidate(connection: Connection) -> Candidate:
+def _in_mode(agent: Agent, thread: str, mode: str | None) -> Agent:
+    try:
+        return agent.in_mode(mode)
+    except UsageError as error:
+        raise UsageError(f"thread {thread!r} was switched to a mode: {error}. Switch it back to default") from None
+
+
+def _switched(
+    history: History, inbox: list[InboxEntry], what: Literal["model", "mode"], before: str | None
+) -> str | None:
+    """Return what the open turn or the next one is switched to by a person; `before`: what the log says."""
+    if history.open_turn is not None:
+        return before
+    entries = takewhile(lambda entry: entry.kind != "message", inbox)
+    switches = [entry.content[what] for entry in entries if entry.kind == "switch" and what in entry.content]
+    return switches[-1] if switches else before
+
+
+def _candidate(connection: Connection, compact_at_share: float) -> Candidate:
+    window = connection.context_window_tokens
     return Candidate(
         route=Route(provider=connection.provider, api=connection.api, model=connection.model),
         key=connection.key,
         signs=Signs(credential=connection.credential, config=connection.url),
         price=connection.price,
+        compact_above_tokens=None if window is None else int(window * compact_at_share),
     )
 
 
@@ -284,7 +338,7 @@ def _is_current(live: Live, lease: Lease) -> bool:
 
 
 def _next_entry(history: History, inbox: list[InboxEntry]) -> str | None:
-    """Return the entry whose turn comes next: the open turn's, else the first message's."""
+    """Return the entry whose turn comes next: the open turn's, else that of the first entry that makes the thread run."""
     if history.open_turn is not None:
         return history.open_turn.entry
-    return next((entry.id for entry in inbox if entry.kind == "message"), None)
+    return next((entry.id for entry in inbox if entry.kind in OPENS), None)

@@ -5,8 +5,8 @@ import functools
 import inspect
 import logging
 import subprocess
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -16,10 +16,13 @@ from stoic.core.commands import CallResult, PlannedCall
 from stoic.core.failures import FailureClass
 from stoic.core.history import EFFECTS
 from stoic.ports import Clock
-from stoic.records import Operation
+from stoic.records import ImagePart, Operation
 from stoic.tools.context import ToolContext
 from stoic.tools.declaration import Tool, render_result
+from stoic.tools.ends import Ends
 from stoic.tools.spilling import Spill
+
+T = TypeVar("T")
 
 STATUS_SECONDS = 30
 """How long a tool's status function may take; longer means `unknown`."""
@@ -62,18 +65,22 @@ _LOST = {
 class Execution:
     """The calls of one turn that run at the moment."""
 
-    def __init__(self, tools: dict[str, Tool], clock: Clock, context: ToolContext | None = None) -> None:
+    def __init__(
+        self, tools: dict[str, Tool], clock: Clock, context: ToolContext | None = None, ends: Ends | None = None
+    ) -> None:
         """Begin with nothing running.
 
         Args:
             tools: by name
             clock: for the journal's times
             context: for tools that look at the runtime, and where long results go; None: they are cut
+            ends: where the ends of calls are written down; None: nowhere
         """
         self._tools = tools
         self._clock = clock
         self._context = context
         self._spill = context.spill if context else Spill()
+        self._ends = ends or Ends()
         self._tasks: dict[str, asyncio.Task[CallResult]] = {}
         self._ended: list[CallResult] = []
         self._bug: BaseException | None = None
@@ -106,6 +113,16 @@ class Execution:
         if tasks:
             await asyncio.wait(tasks, timeout=_CANCEL_SECONDS)
 
+    async def recall(self, operations: list[Operation]) -> list[CallResult]:
+        """Return how calls ended that the journal still has as running; only those whose end was written down."""
+        found = self._ends.find(operations)
+        by_id = {operation.id: operation for operation in operations}
+        return [await self._shortened(by_id[result.operation], result) for result in found]
+
+    def stored(self, operations: list[Operation]) -> None:
+        """Take note of what the log holds now: the end of a call needs to be written down nowhere else any more."""
+        self._ends.stored(operation.id for operation in operations if operation.state not in {"intended", "running"})
+
     async def status(self, operation: Operation, arguments: str) -> str:
         """Ask the tool's `status` function; anything but `done` or `not_done`, an exception included, is `unknown`."""
         tool = self._tools.get(operation.tool)
@@ -114,7 +131,7 @@ class Execution:
         try:
             bound = tool.bind(arguments_of(arguments), operation.id, self._context)
             async with asyncio.timeout(STATUS_SECONDS):
-                answer = await _call(tool.status, {"operation_id": operation.id, **bound})
+                answer = await _call(tool.status, {"operation_id": operation.id, **bound}, lambda answer: answer)
         except Exception as error:  # noqa: BLE001 - a user's function: whatever it raises, it does not know
             _log.warning("status of %s (tool %s) raised %s: %s", operation.id, tool.name, type(error).__name__, error)
             return "unknown"
@@ -133,29 +150,47 @@ class Execution:
     async def _run(self, planned: PlannedCall) -> CallResult:
         operation, tool = planned.operation, self._tools[planned.operation.tool]
         started_at = self._clock.now_ms()
+
+        def end(result: CallResult) -> CallResult:
+            result = replace(result, started_at=started_at, ended_at=self._clock.now_ms())
+            self._ends.keep(operation, result)
+            return result
+
+        def returned(value: Any) -> CallResult:
+            rest, images = _taken_apart(value)
+            shown = _shown(tool.name, rest)
+            return end(CallResult(operation=operation.id, text=shown, state="returned", images=images))
+
         try:
             bound = tool.bind(arguments_of(planned.call.arguments), operation.id, self._context)
             async with asyncio.timeout(tool.timeout_seconds):
-                value = await _call(tool.function, bound)
-            result = CallResult(operation=operation.id, text=_shown(tool.name, value), state="returned")
+                result = await _call(tool.function, bound, returned)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            result = _raised(operation, error)  # the tool itself ended so; nobody had asked for it
+            result = end(_raised(operation, error))  # the tool itself ended so; nobody had asked for it
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's function: its end is recorded, whatever it is
-            result = _raised(operation, error)
-        ended_at = self._clock.now_ms()
-        if self._spill.is_too_long(result.text):
-            result = replace(result, text=await asyncio.to_thread(self._spill.keep, operation, result.text))
-        return replace(result, started_at=started_at, ended_at=ended_at)
+            result = end(_raised(operation, error))
+        return await self._shortened(operation, result)
+
+    async def _shortened(self, operation: Operation, result: CallResult) -> CallResult:
+        if not self._spill.is_too_long(result.text):
+            return result
+        return replace(result, text=await asyncio.to_thread(self._spill.keep, operation, result.text))
 
 
-async def _call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+async def _call(function: Callable[..., Any], arguments: dict[str, Any], end: Callable[[Any], T]) -> T:
+    """Return what `end` makes of the value that a function returns, made where the function ran and right after it."""
     if inspect.iscoroutinefunction(function):
-        return await function(**arguments)
-    value = await asyncio.to_thread(function, **arguments)
-    return await value if inspect.isawaitable(value) else value
+        return end(await function(**arguments))
+
+    def run() -> tuple[T] | Any:
+        value = function(**arguments)
+        return value if inspect.isawaitable(value) else (end(value),)
+
+    value = await asyncio.to_thread(run)
+    return end(await value) if inspect.isawaitable(value) else value[0]
 
 
 def _storable(text: str) -> str:
@@ -164,6 +199,20 @@ def _storable(text: str) -> str:
     Those come from file names that are not UTF-8 and from foreign JSON; no JSON in UTF-8 can hold them.
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _taken_apart(value: Any) -> tuple[Any, list[ImagePart]]:
+    """Return the images of a tool's return value, which is one or a list with some, and what else it holds."""
+    if isinstance(value, ImagePart):
+        return None, [value]
+    if not isinstance(value, list | tuple):
+        return value, []
+    parts = cast("Sequence[Any]", value)
+    images = [part for part in parts if isinstance(part, ImagePart)]
+    rest = [part for part in parts if not isinstance(part, ImagePart)]
+    if images and all(isinstance(part, str) for part in rest):
+        return "\n".join(rest), images
+    return (rest if images else value), images
 
 
 def _shown(tool: str, value: Any) -> str:

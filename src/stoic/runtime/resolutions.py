@@ -4,16 +4,19 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from stoic.core.history import History
+from stoic.core.history import EFFECTS, History
 from stoic.errors import UsageError
 from stoic.ports import HeldLeaseError, Outside
 from stoic.records import Lease, Operation, Row, Step
+from stoic.tools.ends import Ends
 
 Decision = Literal["done", "not_done"]
 RESOLUTION_KIND = "resolution"
 
 
-async def resolve(outside: Outside, owner: str, operation: str, decision: Decision) -> Operation:
+async def resolve(
+    outside: Outside, owner: str, operation: str, decision: Decision, ends: Ends | None = None
+) -> Operation:
     """Store what a person says became of an operation; from then on an equal call may run again.
 
     The decision is a row (`resolution`, not for models) and the journal entry's `status`, in one transaction under the
@@ -24,12 +27,14 @@ async def resolve(outside: Outside, owner: str, operation: str, decision: Decisi
         owner: who takes the lease; registered with the store
         operation: its id
         decision: whether it took effect
+        ends: where the ends of calls are written down; None: nowhere
 
     Raises:
-        UsageError: there is no such operation, its end is known, or its thread is at work
+        UsageError: there is no such operation, it has no effect, its end is known, or its thread is at work
         StoreError: the log cannot be read or written
     """
-    known = _decidable(await _find(outside, operation))
+    ends = ends or Ends()
+    known = _decidable(await _find(outside, operation), ends)
     try:
         lease = await outside.store.acquire(known.thread, owner, outside.clock.now_ms())
     except HeldLeaseError as error:
@@ -40,7 +45,7 @@ async def resolve(outside: Outside, owner: str, operation: str, decision: Decisi
     released = False
     try:
         # It may have ended between the first look and the lease.
-        known = _decidable(await _find(outside, operation), held=True)
+        known = _decidable(await _find(outside, operation), ends, held=True)
         decided = replace(known, state="unknown", status=decision)
         row = await _row(outside, lease, known, decision)
         await outside.store.append(lease, Step(rows=[row], operations=[decided], release=True))
@@ -60,15 +65,21 @@ async def _find(outside: Outside, operation: str) -> Operation:
     return found
 
 
-def _decidable(operation: Operation, *, held: bool = False) -> Operation:
+def _decidable(operation: Operation, ends: Ends, *, held: bool = False) -> Operation:
     """Return the operation if its end is unknown, or may be for all that the journal tells before the lease is held."""
+    nothing = "there is nothing to decide"
+    if operation.effect not in EFFECTS:
+        raise UsageError(f"operation {operation.id!r} of {operation.tool} has no effect: {nothing}")
+    if operation.state == "running" and ends.find([operation]):
+        raise UsageError(
+            f"operation {operation.id!r} is not unknown: how its call ended is written down, though its thread has not "
+            f"stored it yet; resume thread {operation.thread!r}, {nothing}"
+        )
     if operation.state in {"unknown", "running"}:
         return operation
-    ends = {"returned": "it returned", "raised": "it raised or was not run", "intended": "it has not started"}
-    raise UsageError(
-        f"operation {operation.id!r} is not unknown: {ends[operation.state]}{' meanwhile' if held else ''}; "
-        "there is nothing to decide"
-    )
+    known_ends = {"returned": "it returned", "raised": "it raised or was not run", "intended": "it has not started"}
+    meanwhile = " meanwhile" if held else ""
+    raise UsageError(f"operation {operation.id!r} is not unknown: {known_ends[operation.state]}{meanwhile}; {nothing}")
 
 
 async def _row(outside: Outside, lease: Lease, operation: Operation, decision: Decision) -> Row:

@@ -1,9 +1,12 @@
 """Drives one turn's generator: performs each command, answers it with one event, tells subscribers what happened."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
+from stoic.core.boundaries import settle
 from stoic.core.budget import deadline_ms
 from stoic.core.commands import (
     AskStatus,
@@ -13,10 +16,17 @@ from stoic.core.commands import (
     Command,
     Commit,
     Committed,
+    Compare,
+    Compared,
     Ended,
     Ending,
     Event,
+    Locate,
+    Located,
     Next,
+    Recall,
+    Recalled,
+    Remembered,
     Replied,
     Send,
     Sleep,
@@ -24,7 +34,6 @@ from stoic.core.commands import (
     Started,
     Status,
     Summarise,
-    Summarised,
     Unsendable,
     Woke,
 )
@@ -33,7 +42,7 @@ from stoic.core.turn import turn
 from stoic.errors import BrokenInvariantError, UnsendableError
 from stoic.events import RoundRolledBack, ToolStarted
 from stoic.ports import Outside
-from stoic.records import Draft, Health, InboxEntry, Lease, Row, Step
+from stoic.records import Draft, Health, InboxEntry, Lease, RefusedBytes, Row, Step
 from stoic.runtime.execution import Execution
 from stoic.runtime.narration import narrate
 from stoic.runtime.sending import Sender
@@ -54,6 +63,7 @@ class CancelSignal:
         self.out_of_time = False
         self.entries: list[str] = []
         self._known = known or set[str]()
+        self._has_news = False
         self._waiting: asyncio.Task[Any] | None = None
 
     def request(self, entry: str | None = None) -> None:
@@ -65,6 +75,15 @@ class CancelSignal:
             self.entries.append(entry)
         if self._waiting is not None:
             self._waiting.cancel()
+
+    def announce(self) -> None:
+        """Say that something came into the inbox that does not stop the turn."""
+        self._has_news = True
+
+    def take_news(self) -> bool:
+        """Tell once whether something came."""
+        news, self._has_news = self._has_news, False
+        return news
 
     def end_in_time(self) -> None:
         """Stop the turn because its own time is over."""
@@ -90,9 +109,9 @@ class CancelSignal:
             self._waiting = None
 
 
-async def _boxed(work: Coroutine[Any, Any, T]) -> tuple[T]:
-    """Return the work's answer in a box, so that None can be told from being interrupted."""
-    return (await work,)
+async def _boxed(begin: Callable[[], Coroutine[Any, Any, T]]) -> tuple[T]:
+    """Return the answer of a work in a box, so that None can be told from being interrupted before or while it ran."""
+    return (await begin(),)
 
 
 class Runner:
@@ -122,7 +141,7 @@ class Runner:
         """Whether the lease went back with the outcome."""
 
     async def run(
-        self, plan: Plan, inbox: list[InboxEntry], health: dict[str, Health], *, keep_lease: bool
+        self, plan: Plan, inbox: list[InboxEntry], health: dict[str, Health], *, keep_lease: bool, opens: bool = True
     ) -> Ending | None:
         """Run one turn to its outcome, until it is parked, or find nothing to do (None).
 
@@ -131,13 +150,15 @@ class Runner:
             inbox: the entries not yet taken
             health: what is known of the routes, by key
             keep_lease: do not give the lease back with the outcome: there is more to do on this thread
+            opens: whether a turn may be opened or gone on with; else only what stands before the next one is taken
         """
-        generator = turn(self._live.history, plan, inbox, self._clock.now_ms(), health)
+        begin = turn if opens else settle
+        generator = begin(self._live.history, plan, inbox, self._clock.now_ms(), health, self._live.loops)
         timer: asyncio.Task[None] | None = None
         try:
             command = next(generator)
             while True:
-                event = await self._perform(command, plan, keep_lease=keep_lease)
+                event = await self._perform(command, keep_lease=keep_lease)
                 if timer is None and plan.limits.max_seconds is not None and self._live.history.open_turn is not None:
                     timer = asyncio.create_task(self._end_in_time(plan))
                 command = generator.send(event)
@@ -158,7 +179,7 @@ class Runner:
             await self._clock.sleep_until(until_ms)
             self._cancel.end_in_time()
 
-    async def _perform(self, command: Command, plan: Plan, *, keep_lease: bool) -> Event:
+    async def _perform(self, command: Command, *, keep_lease: bool) -> Event:
         match command:
             case Commit():
                 return await self._commit(command, keep_lease=keep_lease)
@@ -166,22 +187,29 @@ class Runner:
                 return await self._send(command)
             case Next():
                 return await self._next()
+            case Recall():
+                results = await self._execution.recall(command.operations)
+                return Recalled(results=results, now_ms=self._clock.now_ms())
             case Start():
                 return self._start(command)
             case Sleep():
                 return await self._sleep(command.until_ms)
-            case AskStatus() | Summarise() | ClaimTrial():
-                return await self._ask(command, plan)
+            case AskStatus() | Summarise() | ClaimTrial() | Compare() | Locate():
+                return await self._ask(command)
 
-    async def _ask(self, command: AskStatus | Summarise | ClaimTrial, plan: Plan) -> Event:
-        """Perform what is rare: ask a tool, a summariser or the other workers."""
+    async def _ask(self, command: AskStatus | Summarise | ClaimTrial | Compare | Locate) -> Event:
+        """Perform what is rare: ask a tool, a summariser, the other workers, or how a request would look."""
         match command:
+            case Compare():
+                return Compared(differs=await self._sender.differs(command), now_ms=self._clock.now_ms())
+            case Locate():
+                return Located(images=await self._sender.locate(command), now_ms=self._clock.now_ms())
             case AskStatus():
                 work = self._execution.status(command.operation, command.arguments)
                 answer = await self._cancel.interruptible(work)
                 return self._cancelled() if answer is None else Status(answer=answer, now_ms=self._clock.now_ms())
             case Summarise():
-                return await self._summarise(command, plan)
+                return await self._cancel.interruptible(self._sender.summarise(command)) or self._cancelled()
             case ClaimTrial():
                 now_ms = self._clock.now_ms()
                 return Claimed(granted=await self._store.claim_trial(command.health, now_ms), now_ms=now_ms)
@@ -201,7 +229,7 @@ class Runner:
         return Started(now_ms=self._clock.now_ms())
 
     async def _sleep(self, until_ms: int) -> Woke | Cancelled:
-        slept = await self._cancel.interruptible(_boxed(self._clock.sleep_until(until_ms)))
+        slept = await self._cancel.interruptible(_boxed(lambda: self._clock.sleep_until(until_ms)))
         if slept is None:
             return self._cancelled()
         return Woke(now_ms=self._clock.now_ms(), health=await self._store.health())
@@ -214,12 +242,6 @@ class Runner:
             out_of_time=signal.out_of_time and not signal.asked,
         )
 
-    async def _summarise(self, command: Summarise, plan: Plan) -> Summarised | Cancelled:
-        bound = plan.candidates[0].route
-        work = self._sender.summarise(command, (bound.provider, bound.model))
-        text = await self._cancel.interruptible(_boxed(work))
-        return self._cancelled() if text is None else Summarised(text=text[0], now_ms=self._clock.now_ms())
-
     async def _next(self) -> Ended | Cancelled:
         results = await self._cancel.interruptible(self._execution.next())
         if results is None:
@@ -228,27 +250,33 @@ class Runner:
             results = self._execution.take_ended()
         return Ended(results=results, now_ms=self._clock.now_ms()) if results else self._cancelled()
 
-    async def _send(self, command: Send) -> Replied | Unsendable | Cancelled:
+    async def _send(self, command: Send) -> Replied | Remembered | Unsendable | Cancelled:
         history = self._live.history
         if command.upto_seq != history.last_seq:
             raise BrokenInvariantError(
                 f"thread {history.thread}: a request up to row {command.upto_seq} of {history.last_seq}"
             )
         try:
-            report = await self._cancel.interruptible(self._sender.send(command))
+            sent = await self._cancel.interruptible(self._sender.send(command))
         except UnsendableError as error:
             return Unsendable(why=str(error), now_ms=self._clock.now_ms())
-        if report is None:
+        if sent is None:
             self._emit(RoundRolledBack(round=command.round, attempt=command.attempt))
             return self._cancelled()
+        if isinstance(sent, RefusedBytes):
+            return Remembered(refused=sent, now_ms=self._clock.now_ms())
+        report, request_hash = sent
         went_well = report.status == 200 and report.ended and report.exception is None  # noqa: PLR2004 - of HTTP
         health = [] if went_well else await self._store.health()
-        return Replied(report=report, now_ms=self._clock.now_ms(), health=health)
+        return Replied(report=report, now_ms=self._clock.now_ms(), health=health, request_hash=request_hash)
 
     async def _commit(self, command: Commit, *, keep_lease: bool) -> Committed:
         now_ms = self._clock.now_ms()
-        first_seq = self._live.history.last_seq + 1
-        rows = [self._stamp(draft, first_seq + index, now_ms) for index, draft in enumerate(command.rows)]
+        thread, first_seq = self._live.history.thread, self._live.history.last_seq + 1
+        rows = [
+            stamped(draft, self._ids.new(), thread, first_seq + index, now_ms)
+            for index, draft in enumerate(command.rows)
+        ]
         ends = any(row.kind == "outcome" for row in rows)
         self.released = ends and not keep_lease
         step = Step(
@@ -258,29 +286,43 @@ class Runner:
             accept_upto=command.accept_upto,
             inbox_taken=command.inbox_taken,
             health=command.health,
+            notices=[replace(each, id=self._ids.new(), created_at=now_ms) for each in command.notices],
+            refused=command.refused,
+            guard=command.guard,
             release=self.released,
         )
         await self._store.append(self._lease, step)
+        self._execution.stored(command.operations)
         self._live.fold(rows, command.views)
-        for event in narrate(rows, command.operations):
+        if command.guard is not None:
+            self._live.loops = command.guard
+        for event in narrate(rows, command.operations, self._live.history):
             self._emit(event)
-        return Committed(rows=rows, now_ms=now_ms)
+        return Committed(rows=rows, now_ms=now_ms, arrived=await self._arrived())
 
-    def _stamp(self, draft: Draft, seq: int, now_ms: int) -> Row:
-        return Row(
-            id=self._ids.new(),
-            thread=self._live.history.thread,
-            seq=seq,
-            generation=draft.generation,
-            segment=draft.segment,
-            turn=draft.turn,
-            round=draft.round,
-            role=draft.role,
-            kind=draft.kind,
-            content=draft.content,
-            created_at=now_ms,
-            view=draft.view,
-            visible=draft.visible,
-            accepted=draft.accepted,
-            meta=draft.meta,
-        )
+    async def _arrived(self) -> list[InboxEntry]:
+        """Return what the inbox holds, if anything came since the last question."""
+        if not self._cancel.take_news():
+            return []
+        return await self._store.inbox(self._live.history.thread)
+
+
+def stamped(draft: Draft, row_id: str, thread: str, seq: int, now_ms: int) -> Row:
+    """Return a draft as the row it becomes."""
+    return Row(
+        id=row_id,
+        thread=thread,
+        seq=seq,
+        generation=draft.generation,
+        segment=draft.segment,
+        turn=draft.turn,
+        round=draft.round,
+        role=draft.role,
+        kind=draft.kind,
+        content=draft.content,
+        created_at=now_ms,
+        view=draft.view,
+        visible=draft.visible,
+        accepted=draft.accepted,
+        meta=draft.meta,
+    )

@@ -1,42 +1,38 @@
-"""The default summariser: asks the bound model itself, once, without tools; anything but a whole answer is no summary."""
+"""What asks a model to sum up a conversation: one request without tools, made of the view alone (SPEC §14)."""
 
-from stoic.core.classify import classify
 from stoic.core.notes import SUMMARY_INSTRUCTIONS
-from stoic.ports import Clock, Connection, Request
-from stoic.records import AssistantMessage, Message, TextPart, ToolMessage, UserMessage
+from stoic.ports import Connection
+from stoic.records import AssistantMessage, Message, ToolMessage, UserMessage
 
 LIMIT_CHARACTERS = 120_000
-"""So much of the record is summed up: its beginning and its end."""
+"""So much of the record is summed up where the model's window is not known: its beginning and its end."""
+_MOST_CHARACTERS = 400_000
+_CHARACTERS_A_TOKEN = 2
+"""Of a window: a third of what English takes, since other languages need more tokens."""
 _LIMIT_RESULT_CHARACTERS = 2_000
 
 
-async def summarise(connection: Connection, clock: Clock, deadline_ms: int, view: list[Message]) -> str | None:
-    """Return the model's summary of a view, or None."""
+def summary_request(connection: Connection, view: list[Message]) -> bytes:
+    """Return the body of the request."""
     renderer = connection.renderer
     head = renderer.head(connection.model, SUMMARY_INSTRUCTIONS, [], {})
-    fragments = b",".join(renderer.fragments([UserMessage(text=record_of(view))], newest=True))
-    request = Request(
-        url=connection.url,
-        headers=connection.headers,
-        body=head + fragments + renderer.TAIL,
-        provider=connection.provider,
-        api=connection.api,
-        model=connection.model,
-        deadline_ms=clock.now_ms() + deadline_ms,
-    )
-    report = await connection.send.send(request, _ignore)
-    if classify(report).failure is not None:
-        return None
-    return "".join(part.text for part in report.parts or [] if isinstance(part, TextPart))
+    record = record_of(view, _limit_characters(connection.context_window_tokens))
+    return head + b",".join(renderer.fragments([UserMessage(text=record)], newest=True)) + renderer.TAIL
 
 
-def record_of(view: list[Message]) -> str:
+def record_of(view: list[Message], limit_characters: int = LIMIT_CHARACTERS) -> str:
     """Return a view as text: who said what, results shortened, the middle left out when it is too long."""
     text = "\n\n".join(map(_told, view))
-    if len(text) <= LIMIT_CHARACTERS:
+    if len(text) <= limit_characters:
         return text
-    half = LIMIT_CHARACTERS // 2
+    half = limit_characters // 2
     return f"{text[:half]}\n\n[… {len(text) - 2 * half} characters left out …]\n\n{text[-half:]}"
+
+
+def _limit_characters(window_tokens: int | None) -> int:
+    if window_tokens is None:
+        return LIMIT_CHARACTERS
+    return min(window_tokens * _CHARACTERS_A_TOKEN, _MOST_CHARACTERS)
 
 
 def _told(message: Message) -> str:
@@ -47,7 +43,3 @@ def _told(message: Message) -> str:
         cut = "" if len(message.text) <= _LIMIT_RESULT_CHARACTERS else " […]"
         return f"RESULT OF {message.name}: {message.text[:_LIMIT_RESULT_CHARACTERS]}{cut}"
     return f"USER: {message.text}"
-
-
-def _ignore(kind: str, text: str) -> None:
-    """Nobody sees a summary grow."""

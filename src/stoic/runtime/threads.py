@@ -3,17 +3,22 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from stoic.core.commands import Ending
+from stoic.core.refusal import ThreadKind
 from stoic.errors import BrokenInvariantError, NoSuchThreadError, UsageError
-from stoic.events import Happening, OutcomeReached, UsageFigures
+from stoic.events import Happening, LeaseAwaited, OutcomeReached, UsageFigures
 from stoic.ports import HeldLeaseError
 from stoic.records import ImagePart, InboxEntry, Json, Lease, Outcome, Parked, ThreadRecord
 from stoic.runtime.agents import Agent
+from stoic.runtime.boundaries import Boundary, start_fresh, sum_up
 from stoic.runtime.engine import Engine, wait_seconds
+from stoic.runtime.forking import fork
+from stoic.runtime.grants import stuck_turn
 from stoic.runtime.streams import Emit, EventStream
 
 _LONGEST_ID = 200
@@ -24,7 +29,16 @@ _ASK_AGAIN_SECONDS = 0.25
 class Thread:
     """One durable conversation run by one agent; any number of handles, in any number of processes, may exist."""
 
-    def __init__(self, engine: Engine, thread: str, agent: Agent, *, session: str) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        thread: str,
+        agent: Agent,
+        *,
+        session: str,
+        kind: ThreadKind = "chat",
+        scope: Literal["main", "worker"] = "main",
+    ) -> None:
         """Prefer `Runtime.thread`. Raises UsageError if the id is empty, too long or not printable."""
         if not 1 <= len(thread) <= _LONGEST_ID or not thread.isprintable():
             raise UsageError(f"thread id {thread[:40]!r}: use 1 to {_LONGEST_ID} printable characters")
@@ -32,6 +46,8 @@ class Thread:
         self.agent = agent
         self._engine = engine
         self._session = session
+        self._kind: ThreadKind = kind
+        self._scope: Literal["main", "worker"] = scope
         self._tasks: set[asyncio.Task[Ending | None]] = set()
 
     async def send(self, text: str) -> AsyncIterator[Happening]:
@@ -80,6 +96,81 @@ class Thread:
         """Take up the turn that was interrupted or parked, or the next unread message; None: there is nothing to do."""
         return await self._drive(None, emit or _ignore)
 
+    async def post(
+        self,
+        kind: str,
+        payload: Json,
+        *,
+        text: str | None = None,
+        images: Sequence[ImagePart] = (),
+        source_channel: str | None = None,
+        from_thread: str | None = None,
+        task_thread: str | None = None,
+        owner_thread: str | None = None,
+        id: str | None = None,  # noqa: A002 - the entry's, as the inbox names it
+    ) -> str:
+        """Deliver an event durably and in order; nothing runs here because of it.
+
+        A turn that runs takes it in before its next round; else the next `resume` opens a turn with it. It stays unread
+        while a refusal forbids sends that no person causes.
+
+        Args:
+            kind: what it is, such as `mail` or `build_failed`; renderers are registered by it
+            payload: what happened; any JSON value
+            text: how a model reads it; default the kind and the payload
+            images: shown to the model after the text
+            source_channel: where it came from; this and the next three are kept for tracing
+            from_thread: the thread it came from
+            task_thread: the task it is about
+            owner_thread: the thread that owns that task
+            id: makes posting it twice harmless; default a new one
+
+        Returns:
+            The event's id.
+
+        Raises:
+            UsageError: the kind is empty
+            StoreError: the payload is nothing JSON can hold, or the log cannot be written
+        """
+        if not kind.strip():
+            raise UsageError("the event has no kind; name what it is, such as 'mail'")
+        said = text if text is not None else msgspec.json.encode(payload).decode()
+        content: dict[str, Json] = {"kind": kind, "payload": payload, "text": f"[event {kind}]\n{said}"}
+        if images:
+            content["images"] = [msgspec.to_builtins(image) for image in images]
+        origins = {
+            "source_channel": source_channel,
+            "from_thread": from_thread,
+            "task_thread": task_thread,
+            "owner_thread": owner_thread,
+        }
+        content |= {name: origin for name, origin in origins.items() if origin is not None}
+        entry = self._entry("event", content)
+        entry = entry if id is None else replace(entry, id=id)
+        await self._put(entry)
+        self._engine.announce(self.id)
+        return entry.id
+
+    async def wake(self, emit: Emit | None = None) -> Ending | None:
+        """Run the thread again without anything new, as a timer does: a probe that is due, or the next candidate.
+
+        Returns:
+            How the turn ended; None: nothing may be sent now.
+        """
+        entry = self._entry("wake", {})
+        await self._put(entry)
+        return await self._drive(None, emit or _ignore)
+
+    async def fork(self, thread: str) -> "Thread":
+        """Copy the thread's present generation into a new thread, with what was refused in it.
+
+        Raises:
+            UsageError: there is a thread of that id, or this one has an open turn
+        """
+        forked = Thread(self._engine, thread, self.agent, session=self._session)
+        await fork(self._engine, self.id, thread)
+        return forked
+
     async def answer(self, operation: str, tool: str, answer: str) -> None:
         """Answer a question of a parked turn: `once`, `session` or `deny`; `resume` then goes on.
 
@@ -91,20 +182,64 @@ class Thread:
         content = {"operation": operation, "tool": tool, "answer": answer, "session": self._session}
         await self._engine.store.put(self._entry("answer", content))
 
-    async def switch(self, model: str) -> None:
-        """Bind the thread to another model from its next turn on, durably, until the next switch.
+    async def allow(self, calls: int) -> None:
+        """Let a thread that was stopped as a loop repeat itself for so many calls more; `resume` then goes on.
 
-        A person's decision: the model gets a real request even while its breaker is open.
+        Only calls that would be blocked count. When they are used up, everything is blocked that was blocked before.
+
+        Raises:
+            UsageError: there is nothing to allow, or fewer than one call is
+            StoreError: there is no such thread, or the log cannot be read or written
+        """
+        if calls < 1:
+            raise UsageError(f"{calls} calls cannot be allowed; allow at least 1")
+        turn = await stuck_turn(self._engine.store, self.id)
+        await self._engine.store.put(self._entry("grant", {"calls": calls, "turn": turn}))
+
+    async def switch(self, model: str | None = None, *, mode: str | None = None) -> None:
+        """Bind the thread to another model or mode from its next turn on, durably, until the next switch.
+
+        A person's decision: it opens a segment, and the model gets a real request even while its breaker is open.
+
+        Args:
+            model: `PROVIDER:NAME`; None: as it is
+            mode: one of the agent's, or `default`; None: as it is
+
+        Raises:
+            UsageError: neither is given, or the agent has no such mode
+            ConfigurationError: the model cannot be reached as configured
+        """
+        if model is None and mode is None:
+            raise UsageError("there is nothing to switch to; name a model or a mode")
+        if model is not None:
+            self.agent.parameters_for(self._engine.connection(model))
+        if mode is not None:
+            self.agent.in_mode(mode)
+        chosen = {"model": model, "mode": mode}
+        await self._put(self._entry("switch", {what: name for what, name in chosen.items() if name is not None}))
+
+    async def fresh(self) -> Boundary:
+        """Leave all history behind: the next turn begins a generation without it, and without what was refused in it.
+
+        It is taken at once where no turn is open and no message waits; else when these are done.
+
+        Raises:
+            UsageError: the thread ended by refusal
+            StoreError: there is no such thread, or the log cannot be read or written
+        """
+        return await start_fresh(self._engine, self._entry("fresh", {}))
+
+    async def compact(self, emit: Emit | None = None) -> Boundary:
+        """Have the conversation summed up: a generation begins with the summary and the newest turn.
+
+        Of a long turn only its input and its newest two replies are kept. It is taken as `fresh` is.
 
         Raises:
             ConfigurationError: the model cannot be reached as configured
+            UsageError: the thread ended by refusal
+            StoreError: there is no such thread, or the log cannot be read or written
         """
-        self.agent.parameters_for(self._engine.connection(model))
-        with contextlib.suppress(NoSuchThreadError):
-            await self._engine.store.put(self._entry("switch", {"model": model}))
-            return
-        await self._create()
-        await self._engine.store.put(self._entry("switch", {"model": model}))
+        return await sum_up(self._engine, self.agent, self._entry("compact", {}), self._session, emit or _ignore)
 
     async def cancel(self) -> None:
         """Stop the thread's running turn, in whichever process it runs."""
@@ -112,8 +247,16 @@ class Thread:
             with contextlib.suppress(NoSuchThreadError):
                 await self._engine.store.put(self._entry("cancel", {}))
 
+    async def _put(self, entry: InboxEntry) -> None:
+        """Enter an entry; a thread that is not there yet is created."""
+        try:
+            await self._engine.store.put(entry)
+        except NoSuchThreadError:
+            await self._create()
+            await self._engine.store.put(entry)
+
     async def _create(self) -> None:
-        record = ThreadRecord(id=self.id, created_at=self._engine.clock.now_ms())
+        record = ThreadRecord(id=self.id, kind=self._kind, scope=self._scope, created_at=self._engine.clock.now_ms())
         await self._engine.store.create_thread(record)
 
     def _entry(self, kind: str, content: dict[str, Json]) -> InboxEntry:
@@ -121,7 +264,7 @@ class Thread:
         return InboxEntry(
             id=engine.ids.new(),
             thread=self.id,
-            kind=kind,  # pyright: ignore[reportArgumentType] - one of the five, by the callers above
+            kind=kind,  # pyright: ignore[reportArgumentType] - one of them, by the callers above
             content=content,
             created_at=engine.clock.now_ms(),
         )
@@ -131,7 +274,7 @@ class Thread:
         for model in self.agent.models:
             self.agent.parameters_for(self._engine.connection(model))
         async with self._engine.lock(self.id):
-            lease = await self._acquire(entry)
+            lease = await self._acquire(entry, emit)
             released = False
             try:
                 while True:
@@ -154,7 +297,7 @@ class Thread:
             return replace(ending, value=self.agent.output.revive(ending.value))
         return ending
 
-    async def _acquire(self, entry: InboxEntry | None) -> Lease:
+    async def _acquire(self, entry: InboxEntry | None, emit: Emit) -> Lease:
         """Take the lease, waiting for its holder, and enter the entry; a thread that is not there yet is created."""
         store, owner, clock = self._engine.store, self._engine.owner.id, self._engine.clock
         try:
@@ -164,12 +307,15 @@ class Thread:
                 await self._create()
                 return await store.acquire(self.id, owner, clock.now_ms(), enter=entry)
         except HeldLeaseError:
+            told = False
             while True:
                 await wait_seconds(_ASK_AGAIN_SECONDS)
                 try:
                     return await store.acquire(self.id, owner, clock.now_ms())
-                except HeldLeaseError:
-                    continue
+                except HeldLeaseError as error:
+                    if not told:
+                        told = True
+                        emit(LeaseAwaited(thread=self.id, pid=error.owner.pid, host=error.owner.host))
 
     async def _told_by_log(self, entry: InboxEntry) -> Outcome:
         """Return the outcome of an entry that another process's holder has taken and run meanwhile."""

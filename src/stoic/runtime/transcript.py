@@ -1,10 +1,11 @@
 """A thread's requests as bytes: the accepted part is rendered once and only ever grows (SPEC §5)."""
 
 from stoic.core.history import History, changed_row
+from stoic.core.quarantine import check_forms
 from stoic.core.replay import gate, messages
 from stoic.core.rows import kind_of
 from stoic.ports import Renderer
-from stoic.records import Lease, Row, ViewChange
+from stoic.records import Json, Lease, Row, ThreadRecord, ViewChange
 
 
 class Transcript:
@@ -45,6 +46,7 @@ class Transcript:
         Raises:
             UnsendableError: the gate found the view broken; nothing must be sent
         """
+        check_forms(self._newest)
         view = messages(self._newest)
         gate(view)
         fragments = b",".join(self._renderer.fragments(view, newest=True))
@@ -56,9 +58,13 @@ class Live:
 
     def __init__(self, thread: str) -> None:
         self.history = History(thread)
+        self.record = ThreadRecord(id=thread)
+        """As it was loaded; its kind and scope never change."""
         self.transcripts: dict[Renderer, Transcript] = {}
         self.rows: list[Row] | None = None
         """The loaded rows, until the first request has rendered them."""
+        self.loops: Json = None
+        """What was saved of the loop detector with the last outcome that had something to save."""
         self.epoch = 0
         """The lease's epoch up to which the state is complete; 0: none yet."""
         self.lease: Lease | None = None

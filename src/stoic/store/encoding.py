@@ -140,6 +140,11 @@ def entry_from(values: Values) -> InboxEntry:
     )
 
 
+def guard_from(state: str | None) -> Json:
+    """Return the loop detector's state as it was stored."""
+    return None if state is None else _decode(state)
+
+
 def health_from(values: Values) -> Health:
     """Build a route's health from its record."""
     (record,) = values

@@ -1,6 +1,7 @@
 """The log in memory, with the same rules as on disk: no threads, no clock, the same answers every time."""
 
 import weakref
+from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
@@ -8,7 +9,22 @@ from msgspec import structs
 
 from stoic.errors import RejectedStepError, StoreError
 from stoic.ports import HeldLeaseError, Loaded
-from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Record, Row, Step, ThreadRecord
+from stoic.records import (
+    Health,
+    InboxEntry,
+    Json,
+    Lease,
+    Notice,
+    NoticeBudget,
+    Operation,
+    Owner,
+    Record,
+    RefusedBytes,
+    Row,
+    Step,
+    StoredNotice,
+    ThreadRecord,
+)
 from stoic.store import rules
 from stoic.store.changes import ChangeFeed, ChangeListener
 from stoic.store.encoding import to_json
@@ -23,6 +39,7 @@ class MemoryThread:
     def __init__(self, record: ThreadRecord) -> None:
         self.record = record
         self.state = rules.ThreadState()
+        self.guard: Json = None
         self.rows: list[Row] = []
         """The row of seq n stands at n - 1."""
 
@@ -52,6 +69,9 @@ class MemoryDatabase:
         """Per thread, those not yet taken."""
         self.row_ids: set[str] = set()
         self.health: dict[str, Health] = {}
+        self.notices: dict[str, StoredNotice] = {}
+        """By key, in order of arrival."""
+        self.refused: dict[tuple[str, str, str], RefusedBytes] = {}
         self.feed = ChangeFeed()
 
 
@@ -175,11 +195,13 @@ class MemoryStore:
                 if operation.thread == thread and operation.state in rules.OPEN_STATES
             ],
             inbox=await self.inbox(thread),
+            guard=msgspec.json.decode(msgspec.json.encode(found.guard)),
         )
 
     async def append(self, lease: Lease, step: Step) -> None:
         """Store one step whole. Raises StaleWriterError, RejectedStepError, StoreError."""
-        copy = _copy(step, f"a row of thread {lease.thread}")
+        # What a change of health does is not in its JSON; it is immutable all the way down.
+        copy = structs.replace(_copy(step, f"a row of thread {lease.thread}"), health=step.health)
         found = self._thread(lease.thread)
         after = rules.advance(found.state, lease, copy, found.facts)
         self._check_tables(lease.thread, copy)
@@ -199,15 +221,15 @@ class MemoryStore:
         """Return the entries not yet taken, in order of arrival."""
         return _copies(list(self._database().waiting.get(thread, {}).values()), InboxEntry)
 
-    async def cancel_requests(self, owner: str) -> list[InboxEntry]:
-        """Return the `cancel` entries not yet taken of threads whose lease the owner holds."""
+    async def calls(self, owner: str) -> list[InboxEntry]:
+        """Return the `cancel` and `event` entries not yet taken of threads whose lease the owner holds, in order."""
         database = self._database()
         found = [
             entry
             for thread, entries in database.waiting.items()
             if database.threads[thread].state.owner == owner
             for entry in entries.values()
-            if entry.kind == "cancel"
+            if entry.kind in {"cancel", "event"}
         ]
         return _copies(sorted(found, key=lambda entry: entry.position), InboxEntry)
 
@@ -218,9 +240,10 @@ class MemoryStore:
 
     async def claim_trial(self, trial: Health, now_ms: int) -> bool:
         """Store a route's state with its one trial taken; False if somebody else has it."""
-        if not rules.trial_is_free(self._database().health.get(trial.route), now_ms):
+        known = self._database().health.get(trial.route)
+        if known is None or not rules.trial_is_free(known, now_ms):
             return False
-        await self.put_health(trial)
+        await self.put_health(rules.with_trial(known, trial))
         return True
 
     async def put_health(self, health: Health) -> None:
@@ -229,11 +252,61 @@ class MemoryStore:
         database.health[health.route] = health
         database.feed.announce()
 
+    async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
+        """Return the requests that were refused after that time, of all threads."""
+        return [each for each in self._database().refused.values() if each.refused_at_ms > since_ms]
+
+    async def put_notice(self, notice: Notice, *, folds: Sequence[StoredNotice] = ()) -> bool:
+        """Store a notice unless its key is known, and fold others into it; False: nothing changed."""
+        notices = self._database().notices
+        if notice.key in notices or not all(self._is_known(each) for each in folds):
+            return False
+        notices[notice.key] = StoredNotice(notice=notice)
+        for each in folds:
+            notices[each.notice.key] = structs.replace(
+                each, state="folded", settled_at=notice.created_at, retry_at=None
+            )
+        self._shared.feed.announce()
+        return True
+
+    async def notices(self, *, states: tuple[str, ...] = (), limit: int = 1000) -> list[StoredNotice]:
+        """Return notices, the newest first, in any or the named states."""
+        found = [each for each in self._database().notices.values() if not states or each.state in states]
+        return _copies(found[::-1][:limit], StoredNotice)
+
+    async def settle_notice(
+        self, known: StoredNotice, now: StoredNotice, *, budget: NoticeBudget | None = None
+    ) -> bool:
+        """Change a notice's delivery from what the caller knows of it; False: somebody was faster, or the budget is used."""
+        if budget is not None and await self.notices_used(budget.since_ms) >= budget.most:
+            return False
+        if not self._is_known(known):
+            return False
+        notices = self._shared.notices
+        notices[known.notice.key] = structs.replace(now, notice=notices[known.notice.key].notice)
+        self._shared.feed.announce()
+        return True
+
+    async def notices_used(self, since_ms: int) -> int:
+        """Return how many normal notices were sent since then, or whose sending has begun; no digests."""
+        counted = [
+            each
+            for each in self._database().notices.values()
+            if each.notice.priority == "normal" and each.notice.kind != "digest"
+        ]
+        sent = sum(each.state == "sent" and (each.settled_at or 0) >= since_ms for each in counted)
+        return sent + sum(each.state == "due" and each.attempts > 0 for each in counted)
+
     def changes(self) -> ChangeListener:
         """Yield whenever anybody may have written since this call; ends when the store is closed."""
         listener = self._database().feed.listen()
         self._listeners.add(listener)
         return listener
+
+    def _is_known(self, known: StoredNotice) -> bool:
+        """Tell whether a notice's delivery stands as the caller knows it."""
+        stored = self._database().notices.get(known.notice.key)
+        return stored is not None and (stored.state, stored.attempts) == (known.state, known.attempts)
 
     def _database(self) -> MemoryDatabase:
         if not self._is_open:
@@ -289,7 +362,17 @@ class MemoryStore:
         for operation in step.operations:
             database.operations[operation.id] = operation
         for health in step.health:
-            database.health[health.route] = health
+            database.health[health.route] = health.onto(database.health.get(health.route))
+        for notice in step.notices:
+            database.notices.setdefault(notice.key, StoredNotice(notice=notice))
+        for refused in step.refused:
+            key = (refused.hash, refused.provider, refused.model)
+            known = database.refused.get(key, refused)
+            database.refused[key] = structs.replace(
+                refused, refused_at_ms=max(known.refused_at_ms, refused.refused_at_ms)
+            )
+        if step.guard is not None:
+            thread.guard = step.guard
         for entry in step.inbox_taken:
             del database.waiting[thread.record.id][entry]
 

@@ -10,6 +10,7 @@ from stoic.store.encoding import (
     ROW_OBJECTS,
     THREAD_COLUMNS,
     entry_from,
+    guard_from,
     health_from,
     operation_from,
     rows_from,
@@ -19,12 +20,13 @@ from stoic.store.encoding import (
 
 # The column names are constants of this package, never anybody's input.
 _THREAD = f"SELECT {THREAD_COLUMNS} FROM threads WHERE id = ?"  # noqa: S608
+_GUARD = "SELECT guard FROM threads WHERE id = ?"
 _THREADS = f"SELECT {THREAD_COLUMNS} FROM threads WHERE substr(id, 1, ?) = ? ORDER BY created_at DESC, id DESC LIMIT ?"  # noqa: S608
 _ROWS = f"SELECT {ROW_OBJECTS} FROM rows WHERE thread = ? AND seq > ?"  # noqa: S608
 _INBOX = f"SELECT {INBOX_COLUMNS} FROM inbox WHERE thread = ? AND taken = 0 ORDER BY position"  # noqa: S608
-_CANCELS = f"""
+_CALLS = f"""
 SELECT {INBOX_COLUMNS} FROM inbox
-WHERE taken = 0 AND kind = 'cancel' AND EXISTS (SELECT 1 FROM threads WHERE id = inbox.thread AND owner = ?)
+WHERE taken = 0 AND kind IN ('cancel', 'event') AND EXISTS (SELECT 1 FROM threads WHERE id = inbox.thread AND owner = ?)
 ORDER BY position
 """  # noqa: S608
 _OPERATIONS = f"SELECT {OPERATION_COLUMNS} FROM operations"  # noqa: S608
@@ -54,9 +56,16 @@ def load(connection: Connection, thread_id: str, after_seq: int) -> Loaded:
         found_rows = connection.execute(_ROWS, bindings).fetchall()
         open_operations = [operation_from(found) for found in connection.execute(_OPEN, (thread_id,))]
         entries = inbox(connection, thread_id)
+        guard = connection.execute(_GUARD, (thread_id,)).fetchall()[0][0]
     finally:
         connection.execute("COMMIT")
-    return Loaded(thread=record, rows=rows_from(found_rows[0][0]), operations=open_operations, inbox=entries)
+    return Loaded(
+        thread=record,
+        rows=rows_from(found_rows[0][0]),
+        operations=open_operations,
+        inbox=entries,
+        guard=guard_from(guard),
+    )
 
 
 def health(connection: Connection) -> list[Health]:
@@ -75,9 +84,9 @@ def inbox(connection: Connection, thread_id: str) -> list[InboxEntry]:
     return [entry_from(values) for values in connection.execute(_INBOX, (thread_id,))]
 
 
-def cancel_requests(connection: Connection, owner: str) -> list[InboxEntry]:
-    """Return the waiting cancels of the threads whose lease the owner holds, in order of arrival."""
-    return [entry_from(values) for values in connection.execute(_CANCELS, (owner,))]
+def calls(connection: Connection, owner: str) -> list[InboxEntry]:
+    """Return the waiting cancels and events of the threads whose lease the owner holds, in order of arrival."""
+    return [entry_from(values) for values in connection.execute(_CALLS, (owner,))]
 
 
 def operations(connection: Connection, thread_id: str | None, states: tuple[str, ...]) -> list[Operation]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from msgspec import structs
+
 from stoic.errors import NoSuchThreadError, RejectedStepError, StaleWriterError, StoreError
 from stoic.records import Health, InboxEntry, Lease, Operation, Record, Row, Step, ViewChange
 
@@ -97,9 +99,20 @@ def is_same_entry(known: InboxEntry, entry: InboxEntry) -> bool:
     return known.thread == entry.thread and known.kind == entry.kind and known.content == entry.content
 
 
-def trial_is_free(known: Health | None, now_ms: int) -> bool:
+def trial_is_free(known: Health, now_ms: int) -> bool:
     """Tell whether a route's one trial may be taken."""
-    return known is not None and (known.trial_until_ms is None or now_ms >= known.trial_until_ms)
+    return known.trial_until_ms is None or now_ms >= known.trial_until_ms
+
+
+def with_trial(known: Health, trial: Health) -> Health:
+    """Return a route's stored state with its trial taken; what others have counted meanwhile stays."""
+    return structs.replace(
+        known,
+        state=trial.state,
+        trial_until_ms=trial.trial_until_ms,
+        trial_holder=trial.trial_holder,
+        tried_at_ms=trial.tried_at_ms,
+    )
 
 
 def no_such_thread(thread: str) -> NoSuchThreadError:
@@ -192,9 +205,10 @@ def _objection(facts: RowFacts | None, change: ViewChange, generation: int, ende
     if facts.generation < generation:
         return f"the row is of generation {facts.generation}, the thread is in {generation}"
     if change.quarantine is None:
-        # A repair, such as a note in an image's place: what the row says stays readable.
-        unfit = change.view is None or facts.quarantine is not None
-        return "it is not quarantined only to be shown again, and a repair says what is shown" if unfit else None
+        # A repair, such as a note in an image's place: the row stays readable.
+        if change.view is None:
+            return "a change that is no quarantine says what is shown instead"
+        return None if facts.quarantine is None else "the row is quarantined, and is not shown again"
     if facts.kind in HUMAN_KINDS and facts.turn > max(ended_turns, default=0):
         return "it holds a human's words, which leave the view only with the outcome of their turn or of a later one"
     if facts.quarantine == "excluded" and change.quarantine != "excluded":

@@ -4,7 +4,7 @@ import asyncio
 import functools
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -13,8 +13,20 @@ import apsw
 
 from stoic.errors import StoreError
 from stoic.ports import HeldLeaseError, Loaded
-from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Step, ThreadRecord
-from stoic.store import reads, writes
+from stoic.records import (
+    Health,
+    InboxEntry,
+    Lease,
+    Notice,
+    NoticeBudget,
+    Operation,
+    Owner,
+    RefusedBytes,
+    Step,
+    StoredNotice,
+    ThreadRecord,
+)
+from stoic.store import reads, verdicts, writes
 from stoic.store.changes import ChangeFeed, ChangeListener
 from stoic.store.connection import Connection
 from stoic.store.encoding import row_values
@@ -127,9 +139,9 @@ class SqliteStore:
         """Return the entries not yet taken, in order of arrival."""
         return await self._read(lambda connection: reads.inbox(connection, thread))
 
-    async def cancel_requests(self, owner: str) -> list[InboxEntry]:
-        """Return the `cancel` entries not yet taken of threads whose lease the owner holds."""
-        return await self._read(lambda connection: reads.cancel_requests(connection, owner))
+    async def calls(self, owner: str) -> list[InboxEntry]:
+        """Return the `cancel` and `event` entries not yet taken of threads whose lease the owner holds, in order."""
+        return await self._read(lambda connection: reads.calls(connection, owner))
 
     async def health(self) -> list[Health]:
         """Return what is known of every route's health, by route."""
@@ -142,6 +154,28 @@ class SqliteStore:
     async def put_health(self, health: Health) -> None:
         """Store what a person decided of a route."""
         await self._write(lambda connection: writes.put_health(connection, health))
+
+    async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
+        """Return the requests that were refused after that time, of all threads."""
+        return await self._read(lambda connection: verdicts.refused_since(connection, since_ms))
+
+    async def put_notice(self, notice: Notice, *, folds: Sequence[StoredNotice] = ()) -> bool:
+        """Store a notice unless its key is known, and fold others into it; False: nothing changed."""
+        return await self._write(lambda connection: verdicts.put_notice(connection, notice, folds))
+
+    async def notices(self, *, states: tuple[str, ...] = (), limit: int = 1000) -> list[StoredNotice]:
+        """Return notices, the newest first, in any or the named states."""
+        return await self._read(lambda connection: verdicts.notices(connection, states, limit))
+
+    async def settle_notice(
+        self, known: StoredNotice, now: StoredNotice, *, budget: NoticeBudget | None = None
+    ) -> bool:
+        """Change a notice's delivery from what the caller knows of it; False: somebody was faster, or the budget is used."""
+        return await self._write(lambda connection: verdicts.settle_notice(connection, known, now, budget))
+
+    async def notices_used(self, since_ms: int) -> int:
+        """Return how many normal notices were sent since then, or whose sending has begun; no digests."""
+        return await self._read(lambda connection: verdicts.notices_used(connection, since_ms))
 
     def changes(self) -> ChangeListener:
         """Yield whenever anybody may have written since this call; ends when the store is closed."""

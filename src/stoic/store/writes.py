@@ -4,7 +4,7 @@ import apsw
 
 from stoic.errors import RejectedStepError
 from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Record, Step, ThreadRecord, ViewChange
-from stoic.store import reads, rules
+from stoic.store import reads, rules, verdicts
 from stoic.store.connection import Connection, Values
 from stoic.store.encoding import (
     INBOX_COLUMNS,
@@ -23,6 +23,7 @@ _STATE = "SELECT epoch, owner, last_seq, accepted_upto, generation, tombstone_se
 _SET_STATE = """
 UPDATE threads SET owner = ?, last_seq = ?, accepted_upto = ?, generation = ?, tombstone_seq = ? WHERE id = ?
 """
+_SET_GUARD = "UPDATE threads SET guard = ? WHERE id = ?"
 _SET_LEASE = "UPDATE threads SET epoch = ?, owner = ? WHERE id = ?"
 _RENEW = "UPDATE owners SET heartbeat_at = max(heartbeat_at, ?) WHERE id = ?"
 _RELEASE = "UPDATE threads SET owner = NULL WHERE id = ? AND epoch = ? AND owner = ?"
@@ -83,11 +84,11 @@ def append(connection: Connection, lease: Lease, step: Step, rows: list[Values])
     for operation in step.operations:
         _put_operation(connection, operation)
     for health in step.health:
-        put_health(connection, health)
-    for entry in step.inbox_taken:
-        connection.execute(_TAKE, (entry, thread))
-        if not connection.changes():
-            raise rules.entry_not_waiting(thread, entry)
+        put_health(connection, health.onto(reads.health_of(connection, health.route)))
+    verdicts.store(connection, step)
+    if step.guard is not None:
+        connection.execute(_SET_GUARD, (to_json(step.guard, f"the loop state of thread {thread}"), thread))
+    _take(connection, thread, step.inbox_taken)
     if after != state:
         connection.execute(
             _SET_STATE,
@@ -130,9 +131,9 @@ def put_health(connection: Connection, health: Health) -> None:
 def claim_trial(connection: Connection, trial: Health, now_ms: int) -> bool:
     """Store the taken trial unless another one runs."""
     known = reads.health_of(connection, trial.route)
-    if not rules.trial_is_free(known, now_ms):
+    if known is None or not rules.trial_is_free(known, now_ms):
         return False
-    put_health(connection, trial)
+    put_health(connection, rules.with_trial(known, trial))
     return True
 
 
@@ -215,6 +216,13 @@ def _insert_rows(connection: Connection, thread: str, rows: list[Values]) -> Non
         connection.executemany(_INSERT_ROW, rows)
     except apsw.ConstraintError as error:
         raise RejectedStepError(f"thread {thread}: a row of the step cannot be stored: {error}") from error
+
+
+def _take(connection: Connection, thread: str, entries: list[str]) -> None:
+    for entry in entries:
+        connection.execute(_TAKE, (entry, thread))
+        if not connection.changes():
+            raise rules.entry_not_waiting(thread, entry)
 
 
 def _change_view(connection: Connection, thread: str, change: ViewChange) -> None:

@@ -1,5 +1,6 @@
 """Tools: typed functions as declarations with an effect, and the built-in ones."""
 
-from stoic.tools.declaration import Effect, OperationId, Tool, tool
+from stoic.tools.context import OperationId
+from stoic.tools.declaration import Effect, Tool, tool
 
 __all__ = ["Effect", "OperationId", "Tool", "tool"]

@@ -2,19 +2,37 @@
 
 from collections.abc import Awaitable, Callable
 
+from stoic.core.arguments import arguments_of
+from stoic.core.rows import kind_of, turn_of
+from stoic.records import Row
 from stoic.tools.context import ToolContext
 from stoic.tools.declaration import Tool
 from stoic.tools.lines import LIMIT_LINES, read_page
 
+NAME = "read_output"
 IsReadable = Callable[[ToolContext, str], Awaitable[bool]]
 """Tells whether models may read the result of an operation of the context's thread."""
 
 
 async def row_is_readable(context: ToolContext, operation: str) -> bool:
-    """Tell whether the thread's log has a result row of the operation that is not quarantined."""
+    """Tell whether the thread's log has a result of the operation, and neither it nor any page that was read of it is withheld."""
     rows = (await context.store.load(context.thread)).rows
-    found = [row for row in rows if row.kind == "result" and row.content["operation"] == operation]
-    return bool(found) and all(row.visible and row.quarantine is None for row in found)
+    results = [row for row in rows if kind_of(row) == "result"]
+    withheld = [row for row in results if not row.visible or row.quarantine is not None]
+    closed = {row.content["operation"] for row in withheld} | _pages_in(withheld, rows)
+    return operation not in closed and any(row.content["operation"] == operation for row in results)
+
+
+def _pages_in(withheld: list[Row], rows: list[Row]) -> set[str]:
+    """Return the operations of whose output a withheld result is a page."""
+    replies = {(row.turn, row.round): row for row in rows if row.kind == "reply"}
+    found: set[str] = set()
+    for row in withheld:
+        if row.content["tool"] == NAME:
+            parts = replies[turn_of(row), row.round].content["parts"]
+            call = [part for part in parts if part["type"] == "call"][row.content["call"]]
+            found.add(arguments_of(call["arguments"]).get("operation"))
+    return found
 
 
 def read_output_tool(is_readable: IsReadable = row_is_readable) -> Tool:
@@ -41,4 +59,4 @@ def read_output_tool(is_readable: IsReadable = row_is_readable) -> Tool:
         with path.open("rb") as file:
             return read_page(file, operation, first_line, limit_lines)
 
-    return Tool(read_output, effect="read")
+    return Tool(read_output, name=NAME, effect="read")

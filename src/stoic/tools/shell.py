@@ -1,4 +1,4 @@
-"""Built-in `shell`: a command in the workspace, in a process group of its own, with an output cap and a deadline."""
+"""Built-in `shell`: a command in the workspace, in a process group of its own that never outlives us, with cap and deadline."""
 
 import asyncio
 import os
@@ -13,6 +13,14 @@ LIMIT_BYTES = 1024 * 1024
 _HALF = LIMIT_BYTES // 2
 _LONGEST_SECONDS = 3_600
 _DRAIN_SECONDS = 2
+_LEASHED = """\
+exec 3<&0 </dev/null
+( ( read -r nothing; kill -9 0 ) <&3 >/dev/null 2>&1 & )
+exec 3<&-
+exec /bin/sh -c "$1"
+"""
+"""Runs a command beside a watcher. It reads a pipe that nobody writes to and that ends with this process; then it kills the
+whole group. It is nobody's child, so that a command which waits for all its children does not wait for it."""
 _SECRET_ENDINGS = ("_API_KEY", "_API_KEYS", "_SECRET", "_SECRET_KEY", "_TOKEN", "_PASSWORD", "_ACCESS_KEY")
 
 
@@ -45,6 +53,7 @@ async def run_command(command: str, folder: str, timeout_seconds: float) -> str:
     Raises:
         DeadlineError: it did not end in time; the whole process group was killed
     """
+    leash, held_end = os.pipe()  # closed by the kernel when this process ends, however it ends
     # A pipe of our own: with asyncio's, some Pythons tell the end of the command only when the last child in the
     # background has closed the pipe (before 3.13, https://github.com/python/cpython/issues/119710).
     reading_end, writing_end = os.pipe()
@@ -53,19 +62,23 @@ async def run_command(command: str, folder: str, timeout_seconds: float) -> str:
         process = await asyncio.create_subprocess_exec(
             "/bin/sh",
             "-c",
+            _LEASHED,
+            "sh",
             command,
             cwd=folder,
             env=environment(),
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=leash,
             stdout=writing_end,
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
         )
     except BaseException:
         os.close(reading_end)
+        os.close(held_end)
         raise
     finally:
         os.close(writing_end)
+        os.close(leash)
     reading = asyncio.ensure_future(output.read(reading_end))
     try:
         async with asyncio.timeout(timeout_seconds):
@@ -75,6 +88,7 @@ async def run_command(command: str, folder: str, timeout_seconds: float) -> str:
             f"the command did not end within {timeout_seconds:g} s and was killed. Output until then:\n{output.text()}"
         ) from None
     finally:
+        os.close(held_end)
         _kill_group(process.pid)
         # A process that left the group may still hold the pipe open: do not wait for it for ever.
         await asyncio.wait([reading], timeout=_DRAIN_SECONDS)

@@ -327,6 +327,7 @@ EVIDENCE = {
     "header": ({"headers": {"Retry-After": "7"}}, "headers.retry-after", "7"),
     "reset header": ({"headers": {"x-ratelimit-reset": "7s"}}, "headers.x-ratelimit-reset", "7s"),
     "delay": ({"details": [{}, {"retryDelay": "7s"}]}, "body.error.details[1].retryDelay", "7s"),
+    "delay object": ({"details": [{"retryDelay": {"seconds": "7", "x": 1}}]}, "body.error.details[0].retryDelay", "7s"),
     "field": ({"retry_after": 7}, "body.error.retry_after", "7"),
     "metadata": ({"metadata": {"retry_after": 7}}, "body.error.metadata.retry_after", "7"),
     "inner header": ({"metadata": {"headers": {"Retry-After": "7"}}}, "body.error.metadata.headers.retry-after", "7"),

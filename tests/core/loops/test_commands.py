@@ -1,8 +1,10 @@
 """What shell commands do and whom they address, as far as their words tell."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from stoic.core.loops.commands import addressee, doing, squeeze
+from stoic.core.loops.commands import _is_plain, _lexemes, _parts, _split, _unwrapped, addressee, doing, squeeze
 
 
 @pytest.mark.parametrize(
@@ -63,3 +65,26 @@ def test_the_addressee_is_the_program_and_whom_it_names(command, expected):
 
 def test_only_blanks_outside_quotes_are_squeezed():
     assert squeeze('  a   \'b  c\'\t"d  \\"  e"  f\\  g\n  h ') == 'a \'b  c\' "d  \\"  e" f\\  g\n h'
+
+
+PLAIN = st.lists(
+    st.sampled_from(
+        ["ls", "-l", "A=1", "sudo", "timeout", "60", "/bin/cat", "~/a*", "[", "!", "#", "$x", " ", "  ", ""]
+    ),
+    max_size=8,
+).map(" ".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PLAIN)
+def test_a_plain_command_is_read_as_any_other_is(command):
+    assert _is_plain(command)
+    assert _parts(command) == [words for part in _split(command) if (words := _unwrapped(part))]
+    assert squeeze(command) == "".join([" " if one.isspace() else one for one in _lexemes(command.strip())])
+
+
+@pytest.mark.parametrize(
+    "command", ["a;b", "a|b", "a&&b", "a>b", "'a  b'", "a\\ b", "(a)", "{ a", "a\nb", "a\tb", "`a`"]
+)
+def test_a_command_with_marks_of_the_shell_is_not_plain(command):
+    assert not _is_plain(command)

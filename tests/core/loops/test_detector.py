@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.core.loops.traces import call
 
 from stoic.core import loops
@@ -171,6 +172,37 @@ def test_a_grant_lets_so_many_blocked_calls_run():
     assert [detector.before(READ).action for _ in range(3)] == ["ok", "ok", "block"]
     with pytest.raises(UsageError, match="at least one call, not 0"):
         detector.grant(0)
+
+
+def test_a_grant_that_was_used_before_a_restart_is_not_used_again():
+    detector = frozen(30)
+    detector.grant(3)
+    assert detector.before(READ).granted
+    anew = LoopDetector.restore(detector.save())
+    assert [anew.before(READ).granted for _ in range(3)] == [True, True, False]
+    detector.spend(1)
+    assert [detector.before(READ).action for _ in range(2)] == ["ok", "block"]
+    detector.spend(5)
+    assert detector.state.granted == 0
+
+
+def test_a_repeated_text_takes_a_part_of_a_grant():
+    detector = LoopDetector()
+    for _ in range(10):
+        detector.said("Let me see.")
+    detector.grant(1)
+    assert [(detector.said("Let me see.").action, detector.state.granted) for _ in range(2)] == [
+        ("ok", 0),
+        ("block", 0),
+    ]
+
+
+def test_a_saved_state_numbers_replies_anew_and_an_unreadable_one_counts_from_nothing():
+    detector = frozen(30)
+    detector.before(replace(READ, batch=7))
+    anew = LoopDetector.restore(detector.save())
+    assert anew.before(replace(READ, batch=7)).ignored_blocks == 1
+    assert LoopDetector.restore({"calls": 3}).before(READ).action == "ok"
 
 
 def test_asking_whether_a_call_would_be_blocked_remembers_nothing():

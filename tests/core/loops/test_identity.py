@@ -1,9 +1,13 @@
 """Which calls are the same call."""
 
+from posixpath import normpath
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.core.loops.traces import call
 
-from stoic.core.loops.identity import identify
+from stoic.core.loops.identity import _tidy, identify
 
 
 def same(one, other, tool="read_file", **more):
@@ -93,3 +97,26 @@ def test_key_order_changes_neither_call_nor_target():
 def test_a_server_argument_is_the_target():
     one, other = (identify(call("query", {"server": server, "q": server})) for server in ("A.example", "a.example"))
     assert one.target == other.target != one.whole
+
+
+@given(st.text("a./", min_size=1, max_size=9).filter(lambda path: ".." not in path))
+def test_a_path_is_tidied_whether_or_not_that_shows_at_a_glance(path):
+    assert _tidy("path", path) == normpath(path)
+
+
+def test_long_argument_names_are_read_like_short_ones():
+    long = "source_of_everything_that_this_tool_shall_read_now_and_for_ever_path"
+    assert same({long: "a/"}, {long: "a"})
+    assert not same({long: "a"}, {long: "b"})
+
+
+def test_arguments_that_are_all_cosmetic_tell_calls_apart():
+    assert not same({"thought": "a"}, {"thought": "b"}, tool="ask")
+    assert same({"thought": "a", "x": 1}, {"thought": "b", "x": 1}, tool="ask")
+
+
+def test_one_thing_among_many_has_no_account_of_its_own_and_a_place_has():
+    thing, place, neither = (identify(call("get", one)) for one in ({"id": 1}, {"repo": "a"}, {"x": 1}))
+    assert (thing.contained, place.contained, neither.contained) == (False, True, True)
+    assert thing.target != thing.whole != place.target
+    assert neither.target == neither.whole

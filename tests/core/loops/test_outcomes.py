@@ -32,6 +32,16 @@ def seen(result, tool="job_status", failed=False):
         ("retry in 5 s", "retry in 4 s", "bash"),
         ("a" * 150_000 + "1" + "b" * 150_000, "a" * 150_000 + "2" + "b" * 150_000, "bash"),
         ([[[1]]], [[[2]]], "bash"),
+        (["a", {"b": "c"}], ["a", {"b": "d"}], "bash"),
+        ({"elapsed": None}, {"elapsed": "3 s"}, "bash"),
+        ([None, 1], [1], "bash"),
+        ({"a": 1.5}, {"a": 1}, "bash"),
+        ({"a": 2.0**80}, {"a": 2.0**81}, "bash"),
+        ({"a": "\ud800"}, {"a": "\ud801"}, "bash"),
+        ("\ud800", "\ud801", "bash"),
+        ('{"a": "b"} c', '{"a": "b"} d', "bash"),
+        ({"x": '{"a": 1'}, {"x": '{"a": 2'}, "bash"),
+        ("null", None, "bash"),
     ],
 )
 def test_what_may_be_progress_is_news(one, other, tool):
@@ -49,6 +59,17 @@ def test_what_may_be_progress_is_news(one, other, tool):
         ("2026-05-01 10:00:00", "2026-05-01 10:00:09", "get_time"),
         ({"datetime": "2026-05-01"}, {"datetime": "2026-05-02"}, "get_time"),
         ({"nonce": "a", "ppid": 1}, {"nonce": "b", "ppid": 2}, "bash"),
+        ([{"pid": 1, "x": 1.0}, {"pid": 2, "x": 2}], [{"pid": 3, "x": 1}, {"pid": 4, "x": 2.0}], "bash"),
+        ([{"pid": 1}, {"pid": None}], [{"pid": 2}, {}], "bash"),
+        ([{"a": 1, "b": None}], [{"a": 1}], "bash"),
+        (["x", "took 3 s"], ["x ", "took 4 s"], "bash"),
+        (["x", 1, "took 3 s"], ["x", 1.0, "took 4 s"], "bash"),
+        ([{"t": "took 3 s"}, {"t": "b"}], [{"t": "took 4 s"}, {"t": " b"}], "bash"),
+        ({"x": '{"pid": 1, "y": "took 3 s"}'}, {"x": {"y": "took 4 s", "pid": 2}}, "bash"),
+        (["a", '["took 3 s"]'], ["a", ["took 4 s"]], "bash"),
+        ({"html": '<a nonce="ab12">x</a nonce="ab12">'}, {"html": '<a nonce="cd34">x</a nonce="cd34">'}, "bash"),
+        (("a", {"took": 3}), ["a", {"took": 4}], "bash"),
+        ([True, {"date": "Mon, 04 May 2026 10:00:11 GMT"}], [True, {"date": "Mon, 04 May 2026 10:00:12 GMT"}], "get_x"),
     ],
 )
 def test_what_is_only_noise_is_no_news(one, other, tool):
@@ -66,6 +87,47 @@ def test_noise_is_named():
         "nonces",
     ]
     assert noise_names(seen("nothing").noise) == []
+
+
+def test_what_is_deep_within_is_masked_and_text_there_stays_text():
+    def deep(inner, levels):
+        for _ in range(levels):
+            inner = {"a": [inner]}
+        return inner
+
+    assert seen(deep("took 3 s", 40)).masked == seen(deep("took 4 s", 40)).masked
+    assert seen(deep('{"a": 1}', 10)).masked == seen(deep('{"a":1}', 10)).masked
+    assert seen(deep('{"a": 1}', 40)).masked != seen(deep('{"a":1}', 40)).masked
+    assert seen(deep(['{"a": 1}'], 40)).masked != seen(deep(['{"a":1}'], 40)).masked
+    assert seen(deep(['{"a": 1}', 2], 40)).masked != seen(deep(['{"a":1}', 2], 40)).masked
+
+
+def test_noise_is_named_only_where_it_differs_from_the_last_time():
+    assert seen({"pid": 1, "x": "y"}).raw != seen({"pid": 2, "x": "y"}).raw
+    assert seen({"pid": 1}).raw == seen({"pid": 1}).raw != ""
+    assert seen("took 3 s").raw != seen("took 4 s").raw
+    assert seen({"x": "y"}).raw == ""
+
+
+def test_many_fields_are_read_like_few():
+    many = [{f"field_{number}": number, "elapsed": number} for number in range(1200)]
+    other = [{f"field_{number}": number, "elapsed": number + 1} for number in range(1200)]
+    assert seen(many).masked == seen(other).masked
+    long = "elapsed_" + "x" * 70
+    assert seen({long: 1}).masked == seen({long: 2}).masked
+
+
+def test_silence_is_told_from_text_that_names_it():
+    assert [seen(one).silent for one in ("", " ", None, [], {}, "[]", "null", "x", 0)] == [
+        *(True, True, True, True, True, True),
+        *(False, False, False),
+    ]
+
+
+def test_a_denial_may_stand_on_any_of_the_first_lines():
+    assert seen("Error:\nForbidden", failed=True).denial == "denied"
+    assert seen({"error": "Error:\nForbidden"}, failed=True).denial == "denied"
+    assert seen("Error:\nForbidden").denial == ""
 
 
 def test_deeply_nested_results_are_hashed():

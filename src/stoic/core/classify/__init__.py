@@ -1,13 +1,17 @@
 """Names every failure: a report of one attempt becomes a class, what it recovers with, and the field that said so.
 
 This is a library of its own: it knows the records and nothing of the runtime, reads no clock, and importing it costs
-little more than importing msgspec. The tables are loaded with the first report.
+little more than importing msgspec. The records are loaded with the first report, the tables with the first that is no
+plain reply.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from stoic.core.classify.verdict import Evidence, Verdict
-from stoic.records import Report
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stoic.core.classify.verdict import Evidence, Verdict
+    from stoic.records import Report
 
 __all__ = ["Evidence", "Verdict", "classify", "report_from"]
 
@@ -26,6 +30,7 @@ def classify(report: Report) -> Verdict:
         The verdict; its `failure` is None for a complete and normal reply. Never raises for what a report holds.
     """
     from stoic.core.classify.plain import is_plain  # noqa: PLC0415 -- the budget of this import (module docstring)
+    from stoic.core.classify.verdict import Verdict  # noqa: PLC0415 -- as above
 
     if is_plain(report):
         return Verdict(failure=None, request_id=report.request_id)
@@ -52,3 +57,12 @@ def report_from(exchange: dict[str, Any]) -> Report:
     from stoic.core.classify.reports import report_from as build  # noqa: PLC0415 -- as above
 
     return build(exchange)
+
+
+def __getattr__(name: str) -> Any:
+    """Load the types of verdicts when they are first asked for (PEP 562)."""
+    if name not in {"Evidence", "Verdict"}:
+        raise AttributeError(f"module 'stoic.core.classify' has no attribute {name!r}")
+    from stoic.core.classify import verdict  # noqa: PLC0415 -- as above
+
+    return getattr(verdict, name)

@@ -175,7 +175,9 @@ def _from_fields(error: ErrorObject, now_ms: int | None, zone_hours: int) -> Sta
         delay = mapping(detail).get("retryDelay")
         if delay is None:
             continue
-        found = _stated(f"{error.path}.details[{index}].retryDelay", str(delay), _delay_ms(delay))
+        wait_ms = _delay_ms(delay)
+        value = delay if isinstance(delay, str) else f"{(wait_ms or 0) / 1000:g}s"
+        found = _stated(f"{error.path}.details[{index}].retryDelay", value, wait_ms)
         if found:
             return found
     metadata = mapping(error.data.get("metadata"))

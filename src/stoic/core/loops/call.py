@@ -103,6 +103,8 @@ class Verdict(Record, frozen=True):
     """Whether the call brought something not known before."""
     ignored_blocks: int = 0
     """How many blocks in a row the model has ignored, this one included."""
+    granted: bool = False
+    """Whether it may go on only because a person allowed it."""
 
 
 OK = Verdict()

@@ -6,7 +6,7 @@ from functools import lru_cache
 from stoic.core.loops.observation import Doing
 from stoic.core.loops.words import named, pattern
 
-_LEXEME = r"""\d*>&\d+|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[ \t]+|\n|&&|\|\||[;|&<>]|[^\s'"\\;|&<>]+|['"\\]"""
+_LEXEME = r"""\d*>&\d+|[ \t]+|\n|&&|\|\||[;|&<>]|(?:[^\s'"\\;|&<>]+|'[^']*'|"(?:\\.|[^"\\])*"|\\.|['"\\])+"""
 
 _READING = named(
     "cat ls grep egrep fgrep rg ag find fd head tail less more wc sort uniq cut awk tr nl tac file stat du df ps top free "
@@ -46,6 +46,8 @@ _REMOTE_OPTIONS_WITH_VALUE = named("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p
 
 def squeeze(command: str) -> str:
     """Collapse blanks outside quotes to one and drop them at the ends; the command means the same."""
+    if _is_plain(command):
+        return " ".join(command.split())
     lexemes = _lexemes(command.strip())
     return "".join([" " if lexeme.isspace() and lexeme != "\n" else lexeme for lexeme in lexemes])
 
@@ -56,9 +58,7 @@ def doing(command: str) -> Doing:
     A redirection into a file, `sed -i` and the commands that change files or services are writing; the common
     tools that only look, and test runners and linters, are reading; anything else may change something: `run`.
     """
-    found: set[Doing] = set()
-    for part in _parts(command):
-        found.add(_part_doing(part))
+    found = {_part_doing(part) for part in _parts(command)}
     if "write" in found:
         return "write"
     if "run" in found or not found:
@@ -68,11 +68,11 @@ def doing(command: str) -> Doing:
 
 def addressee(command: str) -> str:
     """Name whom a command addresses, leaving out options: its program and host, or its program and plain words."""
-    link = pattern(r"https?://([^/\s'\"]+)").search(command)
-    first = next(_parts(command), None)
-    if first is None:
+    link = pattern(r"https?://([^/\s'\"]+)").search(command) if "://" in command else None
+    parts = _parts(command)
+    if not parts:
         return ""
-    program = first[0]
+    first, program = parts[0], parts[0][0]
     if link:
         return f"{program} {link[1].lower()}"
     rest: list[str] = []
@@ -89,14 +89,28 @@ def addressee(command: str) -> str:
     return " ".join([program, *rest])
 
 
+def _is_plain(command: str) -> bool:
+    """Tell whether a command is a single one without quotes, redirections, groups and the like."""
+    return pattern(r"[\w ./:=@%+,~^*?#!$\[\]-]*").fullmatch(command) is not None
+
+
 @lru_cache(maxsize=4)
-def _lexemes(command: str) -> tuple[str, ...]:
-    """Split a command; the last ones are remembered, since each is read for its spacing, its deeds and its addressee."""
-    return tuple(pattern(_LEXEME).findall(command))
+def _lexemes(command: str) -> list[str]:
+    """Split a command; the last ones are remembered, since each is read for its spacing and for its parts."""
+    return pattern(_LEXEME).findall(command)
 
 
-def _parts(command: str) -> Iterator[list[str]]:
-    """Yield the words of each part of a list or pipeline, wrappers and assignments dropped, redirections marked."""
+@lru_cache(maxsize=4)
+def _parts(command: str) -> list[list[str]]:
+    """Return the words of each part of a list or pipeline, wrappers and assignments dropped, redirections marked.
+
+    The last ones are remembered, since each command is read for its deeds and for its addressee.
+    """
+    split = [command.split()] if _is_plain(command) else _split(command.strip())
+    return [words for part in split if (words := _unwrapped(part))]
+
+
+def _split(command: str) -> Iterator[list[str]]:
     part: list[str] = []
     word = ""
     for lexeme in (*_lexemes(command), "\n"):
@@ -105,9 +119,7 @@ def _parts(command: str) -> Iterator[list[str]]:
                 part.append(word)
                 word = ""
             if not lexeme.isspace() or lexeme == "\n":
-                words = _unwrapped(part)
-                if words:
-                    yield words
+                yield part
                 part = []
         elif lexeme in {"<", ">"} and not word.endswith(lexeme):
             if word and not word.isdigit():

@@ -16,6 +16,23 @@ _DENIED = (
     r"not (?:allowed|permitted) (?:to|for|by|in|from)\b|insufficient (?:permissions?|privileges?|(?:authentication )?scopes?)|"
     r"outside (?:of )?the (?:sandbox|workspace|(?:allowed|permitted) (?:director|folder|path))|\bdenied\b"
 )
+_WORDS = (
+    *(
+        "auth",
+        "401",
+        "403",
+        "credential",
+        "logged in",
+        "login",
+        "invalid ",
+        "expired",
+        "quota",
+        "insufficient",
+        "payment",
+    ),
+    *("billing", " limit", "account", "denied", "forbidden", " not ", "outside"),
+)
+"""One of these is in every denial: a cheap look before the exact ones."""
 _CHARACTERS = 2000
 
 
@@ -26,6 +43,8 @@ def denial(text: str) -> str:
         text: The error; only its first 2,000 characters are read.
     """
     start = text[:_CHARACTERS].lower()
+    if not any(word in start for word in _WORDS):
+        return ""
     if pattern(_ACCOUNT).search(start):
         return "account"
     return "denied" if pattern(_DENIED).search(start) else ""

@@ -53,6 +53,15 @@ class LoopDetector:
         """Return the state as JSON, at most about 100 KB."""
         return _engine().dump(self.state)
 
+    @classmethod
+    def restore(cls, value: Json, thresholds: Thresholds | None = None) -> LoopDetector:
+        """Go on from what `save` returned; from nothing when the value cannot be read, as one of another version."""
+        return cls(thresholds, _engine().restored(value))
+
+    def save(self) -> Json:
+        """Return the state as a JSON value, to be kept between two turns: replies may be numbered anew then."""
+        return _engine().plain(self.state)
+
     @property
     def ignored_blocks(self) -> int:
         """How many replies in a row made a blocked call after an earlier reply had been told of a block, without news."""
@@ -80,7 +89,7 @@ class LoopDetector:
             return Verdict(key=identity.key)
         if self.state.granted > 0:
             self.state.granted -= 1
-            return Verdict(key=identity.key)
+            return Verdict(key=identity.key, granted=True)
         entry = self.state.calls.get(identity.key)
         noise = _engine().noise_names(entry.noise) if entry else []
         if entry:
@@ -140,6 +149,9 @@ class LoopDetector:
         if not key:
             return OK
         number = _engine().count_up(self.state.texts, key, _engine().PLACES)
+        if number >= self.thresholds.text_stop and self.state.granted > 0:
+            self.state.granted -= 1
+            return Verdict(count=number, key=key, granted=True)
         if number >= self.thresholds.text_stop:
             return Verdict(action="block", rule="text_repeat", count=number, message=_engine().stopped(number), key=key)
         if number >= self.thresholds.text_warning:
@@ -163,11 +175,18 @@ class LoopDetector:
             _engine().forget_staleness(self.state)
 
     def grant(self, calls: int) -> None:
-        """Let the next `calls` blocked calls run, as a person allowed. Raises UsageError below one."""
+        """Let the next `calls` blocked calls run, as a person allowed; a text that would stop the turn counts as one.
+
+        Raises UsageError below one.
+        """
         if calls < 1:
             raise UsageError(f"a loop grant must allow at least one call, not {calls}")
         self.state.granted = calls
         self.state.ignored_blocks, self.state.told = 0, False
+
+    def spend(self, calls: int) -> None:
+        """Use up a part of the grant for calls that are known to have been let through, without asking about them again."""
+        self.state.granted = max(0, self.state.granted - calls)
 
     def _count_block(self, batch: int) -> None:
         """Count a block as ignored when an earlier reply was already told of one."""

@@ -7,7 +7,7 @@ from stoic.core.loops.noises import noise_names
 from stoic.core.loops.observation import Observation
 from stoic.core.loops.outcomes import outcome
 from stoic.core.loops.rules import blocking, warning
-from stoic.core.loops.state import PLACES, LoopState, count_up, dump, load
+from stoic.core.loops.state import PLACES, LoopState, count_up, dump, load, plain, restored
 from stoic.core.loops.texts import normalised
 
 __all__ = [
@@ -25,6 +25,8 @@ __all__ = [
     "noise_names",
     "normalised",
     "outcome",
+    "plain",
+    "restored",
     "stopped",
     "warned",
     "warning",

@@ -1,23 +1,22 @@
 """Short hashes of what was called and what came of it."""
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any
+from hashlib import blake2b
+from zlib import crc32
 
 
-def digest(text: str, size_bytes: int = 8) -> str:
-    """Hash text to hexadecimal.
+def digest(data: str | bytes) -> str:
+    """Hash to hexadecimal; lone surrogates in a text are allowed.
 
-    Args:
-        text: Any text; lone surrogates are allowed.
-        size_bytes: Length of the hash. Eight bytes make an accidental collision among a thread's remembered
-            calls (at most some hundreds) a matter of 1 in 10**13.
+    The eight bytes make an accidental collision among a thread's remembered calls (at most some hundreds) a matter of
+    1 in 10**13.
     """
-    return _blake2b()(text.encode("utf-8", "surrogatepass"), digest_size=size_bytes).hexdigest()
+    if isinstance(data, str):
+        data = data.encode("utf-8", "surrogatepass")
+    return blake2b(data, digest_size=8).hexdigest()
 
 
-@cache
-def _blake2b() -> Callable[..., Any]:
-    from hashlib import blake2b  # noqa: PLC0415  # loads OpenSSL, which importing the detector must not
-
-    return blake2b
+def checksum(data: str | bytes) -> str:
+    """Return four bytes in hexadecimal, only to tell whether what is equal otherwise differs at all."""
+    if isinstance(data, str):
+        data = data.encode("utf-8", "surrogatepass")
+    return f"{crc32(data):x}"

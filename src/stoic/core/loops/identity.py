@@ -1,12 +1,15 @@
 """Tells which calls are the same call: canonical arguments without what is cosmetic, and for reads without paging."""
 
+from functools import lru_cache
 from posixpath import normpath
+
+import msgspec
 
 from stoic.core.canonical import canonical
 from stoic.core.loops import words
 from stoic.core.loops.call import Call
 from stoic.core.loops.commands import addressee, squeeze
-from stoic.core.loops.hashes import digest
+from stoic.core.loops.hashes import checksum, digest
 from stoic.core.loops.nature import command_member, command_of, nature
 from stoic.core.loops.observation import Identity, Nature
 from stoic.core.loops.shapes import is_array, is_object
@@ -46,6 +49,19 @@ _CONTAINERS = words.named(
 _SINGLES = words.named("id ids uuid key name number email user username issue pr ticket")
 
 
+class _Field(msgspec.Struct, frozen=True):
+    """What an argument's name says of it."""
+
+    name: str
+    """Its words, in snake case."""
+    is_path: bool
+    is_paged: bool
+    """Whether what it names can be paged."""
+    is_container: bool
+    is_single: bool
+    """Whether it names one thing among many."""
+
+
 def identify(call: Call) -> Identity:
     """Work out a call's identity; costs one pass over its arguments."""
     kind = nature(call)
@@ -53,7 +69,7 @@ def identify(call: Call) -> Identity:
     exact = _exact(call, kind)
     loose = _loose(exact, kind)
     written = canonical(exact)
-    same = written if loose is exact else canonical(loose)
+    same = written if loose == exact else canonical(loose)
     place, contained = _target(call.arguments, kind)
     precise = digest(f"{tool}\n{written}")
     return Identity(
@@ -61,14 +77,31 @@ def identify(call: Call) -> Identity:
         nature=kind,
         key=_key(tool, same, written, precise) if call.known else digest(tool),
         exact=precise,
-        spelling=digest(repr(call.arguments), 4),
-        target=digest(f"{tool}\n{place}"),
-        whole=digest(f"{tool}\n"),
+        spelling=checksum(repr(call.arguments)),
+        target=digest(f"{tool}\n{place}") if place else _whole(tool),
+        whole=_whole(tool),
         contained=contained,
         known=call.known,
         frozen_limit=call.frozen_limit,
         batch=call.batch,
     )
+
+
+def essential(call: Call) -> Json:
+    """Return the arguments that make two calls the same operation to the journal.
+
+    What is cosmetic is left out, and how long to wait for a command; paths and commands have one spelling each.
+    """
+    kind = nature(call)
+    told = _exact(call, kind)
+    if kind.effect != "exec" or not is_object(told) or not _RUN.intersection(told):
+        return told
+    return {key: value for key, value in told.items() if _field(key).name not in _PATIENCE}
+
+
+@lru_cache(maxsize=256)
+def _whole(tool: str) -> str:
+    return digest(f"{tool}\n")
 
 
 def _key(tool: str, same: str, written: str, precise: str) -> str:
@@ -83,8 +116,9 @@ def _exact(call: Call, kind: Nature) -> Json:
     if not is_object(call.arguments):
         return call.arguments
     cosmetic = _cosmetic(call.arguments, kind)
-    telling = {key: value for key, value in call.arguments.items() if _name(key) not in cosmetic}
-    exact = {key: _tidy(key, value) for key, value in (telling or call.arguments).items()}
+    exact = {key: _tidy(key, value) for key, value in call.arguments.items() if _field(key).name not in cosmetic}
+    if not exact:
+        exact = {key: _tidy(key, value) for key, value in call.arguments.items()}
     command = command_member(call.arguments) if kind.effect == "exec" else None
     return exact if command is None else {**exact, command[0]: squeeze(command[1])}
 
@@ -120,14 +154,13 @@ def _loose(exact: Json, kind: Nature) -> Json:
     """Leave out paging and limits of reads and polls, and a poll's patience; the outcome tells whether they mattered."""
     if not is_object(exact) or kind.effect not in {"read", "poll"}:
         return exact
-    loose = {key: _trim(value) for key, value in exact.items() if not _pages(key, value, kind)}
-    if not any(_names(key, _PAGED) for key in loose):
+    loose = {key: _trim(value) for key, value in exact.items() if not _pages(_field(key).name, value, kind)}
+    if not [key for key in loose if _field(key).is_paged]:
         return loose
-    return {key: value for key, value in loose.items() if _name(key) not in _POSITIONS or not _counts(value)}
+    return {key: value for key, value in loose.items() if _field(key).name not in _POSITIONS or not _counts(value)}
 
 
-def _pages(key: str, value: Json, kind: Nature) -> bool:
-    name = _name(key)
+def _pages(name: str, value: Json, kind: Nature) -> bool:
     if name in _PATIENCE:
         return kind.effect == "poll"
     return name in _PAGING or (name in _PAGING_NUMBERS and _counts(value))
@@ -144,33 +177,44 @@ def _trim(value: Json) -> Json:
     return value.strip() if isinstance(value, str) else value
 
 
-def _name(key: str) -> str:
-    return "_".join(words.words(key))
-
-
 def _tidy(key: str, value: Json) -> Json:
     """Give one spelling to a path: no `./`, no double or trailing slash; `..` stays, since links may be on the way."""
-    if not isinstance(value, str) or not _PATHS.intersection(words.words(key)) or "://" in value or ".." in value:
+    if not isinstance(value, str) or not _field(key).is_path or not value or "://" in value or ".." in value:
         return value
-    return normpath(value) if value else value
+    plain = "//" not in value and "/." not in value and not value.startswith(".") and not value.endswith("/")
+    return value if plain else normpath(value)
 
 
 def _target(arguments: Json, kind: Nature) -> tuple[str, bool]:
     """Return the place a call addresses and whether it has an account of its own; empty: the tool as a whole."""
     if not is_object(arguments):
         return "", True
-    command = command_of(arguments)
-    if kind.effect == "exec" and command is not None:
+    command = command_of(arguments) if kind.effect == "exec" else None
+    if command is not None:
         return addressee(command), True
     for key, value in sorted(arguments.items()):  # whatever order the model wrote them in
-        if isinstance(value, str) and (link := words.pattern(r"\w+://([^/\s]+)").match(value)):
-            return f"host {link[1].lower()}", True
-        if key in _HOSTED and isinstance(value, str):
-            return f"host {value.lower()}", True
-    containers = {key: value for key, value in arguments.items() if _names(key, _CONTAINERS)}
-    things = {key: value for key, value in arguments.items() if _names(key, _PATHS | _SINGLES)}
-    return canonical({**containers, **things}) if containers or things else "", not things
+        if isinstance(value, str):
+            if "://" in value and (link := words.pattern(r"\w+://([^/\s]+)").match(value)):
+                return f"host {link[1].lower()}", True
+            if key in _HOSTED:
+                return f"host {value.lower()}", True
+    fields = {key: _field(key) for key in arguments}
+    named = {key: arguments[key] for key, field in fields.items() if field.is_container or field.is_single}
+    contained = not [key for key in named if fields[key].is_single]
+    return canonical(named) if named else "", contained
 
 
-def _names(key: str, wanted: frozenset[str]) -> bool:
-    return bool(wanted.intersection(words.words(key)))
+def _field(key: str) -> _Field:
+    return _known_field(key) if len(key) <= words.REMEMBERED_CHARACTERS else _known_field.__wrapped__(key)
+
+
+@lru_cache(maxsize=1024)
+def _known_field(key: str) -> _Field:
+    parts = frozenset(words.words(key))
+    return _Field(
+        name="_".join(words.words(key)),
+        is_path=not _PATHS.isdisjoint(parts),
+        is_paged=not _PAGED.isdisjoint(parts),
+        is_container=not _CONTAINERS.isdisjoint(parts),
+        is_single=not parts.isdisjoint(_PATHS | _SINGLES),
+    )

@@ -8,7 +8,7 @@ from stoic.core.canonical import canonical
 from stoic.core.loops import words
 from stoic.core.loops.call import Call, Effect
 from stoic.core.loops.commands import doing
-from stoic.core.loops.observation import Nature
+from stoic.core.loops.observation import Doing, Nature
 from stoic.core.loops.shapes import is_array, is_object
 from stoic.records import Json
 
@@ -22,8 +22,7 @@ _ACTION_CHARACTERS = 40
 def nature(call: Call) -> Nature:
     """Tell a call's nature from its declared effect, else from an action argument, else from the tool's name."""
     name = words.words(call.tool)
-    action = _action(call, name)
-    said = action or name
+    said = _action(call, name) or name
     effect = call.effect or _effect(said) or _effect(name)
     if call.effect is None and effect in {"write", "send"} and _asks_for_output(call.arguments, name):
         effect = "poll"
@@ -31,6 +30,11 @@ def nature(call: Call) -> Nature:
     done = doing(command) if command is not None else None
     if call.effect is None and done == "wait":
         effect = "wait"
+    return _nature(name, said, effect, done)
+
+
+@lru_cache(maxsize=512)
+def _nature(name: tuple[str, ...], said: tuple[str, ...], effect: Effect | None, done: Doing | None) -> Nature:
     verb = _verb(said)
     return Nature(
         effect=effect,

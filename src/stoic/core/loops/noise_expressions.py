@@ -1,208 +1,237 @@
-"""The expressions of what changes in a text without meaning anything; what follows their first group is masked."""
+"""The expressions of what changes in a text without meaning anything: what their first group matches is masked.
 
-import msgspec
+Most are written for flat texts (`searching.flatten`): small letters, and `0` for every digit. Every repetition in them is
+bounded or anchored, since a hostile result must not cost quadratic time, and none matches across `searching.BARRIER`.
+"""
 
 from stoic.core.loops.noises import CREATED, DURATIONS, FILES, NONCES, PIDS, REQUESTS, TIMES
-from stoic.core.loops.searching import Hint, labels, texts
+from stoic.core.loops.searching import Noise
 
-
-class Noise(msgspec.Struct, frozen=True):
-    """One kind of noise in texts: what follows the expression's first group is masked."""
-
-    bits: int
-    expression: str
-    hint: Hint | None = None
-    """Where a match may start; None: anywhere."""
-
-
-_SEPARATOR = r"[\"']?\s*(?:>(?!\s*<)|(?:[:=]|\bis\b)?\s*[\"'<]?)"
-_NUMBER = r"\d{1,12}(?:[.,]\d{1,12})?"
-"""Every repetition in these expressions is bounded or anchored: a hostile result must not cost quadratic time."""
-_UNIT = r"\s?(?:milliseconds?|microseconds?|seconds?|minutes?|hours?|days?|msecs?|secs?|mins?|hrs?|ms|us|µs|ns|s|m|h|d)(?![A-Za-z])"
-_SPAN = rf"(?:{_NUMBER}{_UNIT}(?:\s?{_NUMBER}{_UNIT}){{0,4}}|\d{{1,4}}:\d\d(?::\d\d)?(?:\.\d{{1,9}})?)"
-_SPENT = r"\b(?<!remaining )(?<!estimated )(?<!expected )"
-"""Before a label of durations: what lies ahead is progress when it shrinks."""
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_SEPARATOR = r"(?:[:=](?=\w)|[\"']?\s*(?:>(?!\s*<)|(?:(?:[:=]|\bis\b)\s*)?[\"'<]?))"
+"""What parts a label from its value; the first way is one of the second, for speed."""
+_NUMBER = r"\d{1,12}+(?:[.,]\d{1,12}+)?"
+_UNITS = (
+    "s|ms|m|h|d|us|ns|sec|secs|second|seconds|min|mins|minute|minutes|hr|hrs|hour|hours|day|days"
+    "|msec|msecs|millisecond|milliseconds|microsecond|microseconds"
+)
+"""The most frequent first; none may be followed by a letter, so the order says nothing else."""
+_UNIT = rf"\s?(?:{_UNITS})(?![a-z])"
+_SPAN = rf"(?:{_NUMBER}{_UNIT}(?: ?{_NUMBER}{_UNIT}){{0,4}}|\d{{1,4}}:\d\d(?::\d\d)?(?:\.\d{{1,9}})?)"
+_UNIT_MIRRORED = rf"(?<![a-z])(?:{'|'.join([unit[::-1] for unit in _UNITS.split('|')])})\s?"
+_NUMBER_MIRRORED = r"(?:\d{1,12}[.,])?\d{1,12}"
+_SPAN_MIRRORED = (
+    rf"(?:{_UNIT_MIRRORED}{_NUMBER_MIRRORED}(?: ?{_UNIT_MIRRORED}{_NUMBER_MIRRORED}){{0,4}}"
+    r"|(?:\d{1,9}\.)?(?:\d\d:)?\d\d:\d{1,4})"
+)
+_AHEAD = ("remaining ", "estimated ", "expected ")
+"""What lies ahead is progress when it shrinks."""
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = rf"(?:{'|'.join(_MONTHS)})"
+_WEEKDAY = r"(?:mon|tue|wed|thu|fri|sat|sun)"
 _CLOCK = r"\d\d:\d\d:\d\d"
-HTTP_DATE = rf"(?:{_WEEKDAY}, )?\d{{1,2}} {_MONTH} \d{{4}} {_CLOCK}(?: (?:GMT|UTC|[+-]\d{{4}}))?"
-_INSTANT = (
-    r"(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?"
-    rf"|{HTTP_DATE}|(?:{_WEEKDAY} )?{_MONTH} {{1,2}}\d{{1,2}} {_CLOCK}(?: [A-Z]{{3,4}})?(?: \d{{4}})?"
+HTTP_DATE = rf"(?:{_WEEKDAY}, )?\d{{1,2}} {_MONTH} \d{{4}} {_CLOCK}(?: (?:gmt|utc|[+-]\d{{4}}))?"
+_ISO = r"0000[-/]00[-/]00[t ]00:00(?::00)?(?:[.,]0{1,9})?\s?(?:z|utc|[+-]00:?00)?"
+_NAMED_DATE = (
+    rf"(?:{HTTP_DATE}|(?:{_WEEKDAY} )?{_MONTH} {{1,2}}\d{{1,2}} {_CLOCK}(?: [a-z]{{3,4}}\b)?(?: \d{{4}})?"
     rf"|\d\d/{_MONTH}/\d{{4}}:{_CLOCK}(?: [+-]\d{{4}})?)"
 )
-_MOMENT = (
-    rf"(?:{_INSTANT}|\d{{4}}-\d\d-\d\d|\d{{1,2}}:\d\d:\d\d(?:[.,]\d{{1,9}})?|\b1\d{{9}}(?:\d{{3}})?(?:\.\d{{1,9}})?\b)"
-)
+_INSTANT = rf"(?:{_ISO}|{_NAMED_DATE})"
+_EPOCH = r"\b0{10}(?:000)?(?:\.0{1,9})?\b"
+_MOMENT = rf"(?:{_INSTANT}|\d{{4}}-\d\d-\d\d|\d{{1,2}}:\d\d:\d\d(?:[.,]\d{{1,9}})?|{_EPOCH})"
+_NO_MOMENT = r"(?!1)\d{10}"
+"""Of ten or thirteen digits only those that begin with 1 are a moment of our time."""
 _IDENTIFIER = r"(?=[\w./+-]*\d)[\w./+-]+"
-_UUID = r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"
-_ULID = r"\b0[0-7][0-9A-HJKMNP-TV-Z]{24}\b"
+_UUID = r"-(?<=[\da-f]{8}-)(?<!\w[\da-f]{8}-)[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b"
+"""A UUID from its first hyphen on, which is found fast."""
+_UUID_LEAD = 8
 _RANDOM_FILE = r"(?:tmp[\w.-]+|[A-Za-z]{1,20}[-_.](?=[a-z]{0,40}\d)(?=\d{0,40}[a-z])[a-z0-9]{8,40}\b[\w.-]*)"
-_REQUEST_LABELS = "request|req|trace|span|correlation|invocation|incident|ray|activity|error|log|support"
 
-_LINES = (r"(?=(?:ok|fail|real|user|sys)\s|date: )",)
-_DONE = frozenset(
-    b"passed failed failure failures error errors skipped warning warnings done finished completed built ran compiled test "
-    b"tests package packages module modules file files target took".split()
-)
+
+def _ids(*labels: str) -> str:
+    """Return an expression of an id after one of some labels; it starts with `id`, which is found fast."""
+    last = "".join({label[-1] for label in labels})
+    labelled = [rf"(?<=\b{label}{gap}id)" for label in labels for gap in ("[-_ ]", "")]
+    return rf"id\b(?<=[{last}_ -]id)(?:{'|'.join(labelled)}){_SEPARATOR}([\w./+-]+)"
+
 
 FILE_NAMES = (
-    Noise(FILES, rf"()/tmp/{_RANDOM_FILE}", texts("/tmp/")),  # noqa: S108  # what is looked for, not opened
-    Noise(FILES, rf"()/var/folders/\w{{1,4}}/\w{{1,40}}/T/{_RANDOM_FILE}", texts("/var/folders/")),
+    Noise(FILES, rf"(/tmp/{_RANDOM_FILE})", needles=("/tmp/",), cased=True),  # noqa: S108  # what is looked for, not opened
+    Noise(FILES, rf"(/var/folders/\w{{1,4}}/\w{{1,40}}/T/{_RANDOM_FILE})", needles=("/var/folders/",), cased=True),
     Noise(
         FILES,
-        rf"()(?i:[a-z]:\\[\w .\\~-]{{1,120}}\\Temp\\){_RANDOM_FILE}",
-        Hint((":\\",), "bare", needles=(b":\\",), offset=-1, digit=False),
+        rf":\\(?<=[A-Za-z]:\\)(?i:[\w .\\~-]{{1,120}}\\Temp\\){_RANDOM_FILE}",
+        needles=("\\",),
+        lead=1,
+        cased=True,
     ),
-    Noise(FILES, r"\b()pytest-of-[\w-]+/pytest-\d+", texts("pytest-of-")),
+    Noise(FILES, r"(pytest-of-(?<!\wpytest-of-)[\w-]+/pytest-\d+)", needles=("pytest-of-",), cased=True),
 )
 
 REQUEST_IDS = (
     Noise(
         REQUESTS,
-        rf"(?i)\b((?:{_REQUEST_LABELS})[-_ ]?id\b{_SEPARATOR})[\w./+-]+",
-        Hint(
-            # The letters are the last ones of the labels.
-            ("id(?![a-z0_])(?:(?<=[deglnqrty]id)|(?<=[deglnqrty][-_ ]id))",),
-            "expression",
-            needles=(b"id",),
-            reach=13,
-            starts=_REQUEST_LABELS,
-            digit=False,
+        _ids(
+            *("request", "req", "trace", "span", "correlation", "invocation", "incident", "ray", "activity", "error"),
+            *("log", "support"),
         ),
+        needles=("id",),
     ),
-    Noise(
-        REQUESTS,
-        rf"(?i)\b((?:cf-ray|traceparent|x-amzn-trace-id|x-amz-id-2)\b{_SEPARATOR})[\w./+=;-]+",
-        texts("cf-ray", "traceparent", "x-amz"),
-    ),
+    Noise(REQUESTS, r"([\w./+=;-]+)", ("cf-ray", "traceparent"), rf"\b{_SEPARATOR}"),
+    Noise(REQUESTS, r"([\w./+=;-]+)", ("x-amz",), rf"(?:n-trace-id|-id-\d)\b{_SEPARATOR}"),
 )
 NONCE_LABELS = (
-    Noise(
-        NONCES,
-        rf"(?i)\b((?:nonce|csrf[-_ ]?token|boundary)\b{_SEPARATOR})[\w./+=-]+",
-        texts("nonce", "csrf", "boundary"),
-    ),
+    Noise(NONCES, r"([\w./+=-]+)", ("nonce", "boundary"), rf"\b{_SEPARATOR}"),
+    Noise(NONCES, r"([\w./+=-]+)", ("csrf",), rf"[-_ ]?token\b{_SEPARATOR}"),
 )
 NAMED = (*FILE_NAMES, *NONCE_LABELS)
 WITH_REQUEST_IDS = (*REQUEST_IDS, *NAMED)
 LABELLED = (
-    Noise(NONCES, r"(?i)\b(at )0x[0-9a-f]{4,}", labels("at 0")),
-    Noise(PIDS, rf"(?i)\b((?:p?pid|process[-_ ]id)\b{_SEPARATOR})\d+", labels("pid", "ppid", "process")),
+    Noise(NONCES, r"(0x[0a-f]{4,})", ("at",), " ", needles=("at 0x",), unlike=r"(?!0)"),
+    Noise(PIDS, r"(\d+)", ("pid", "ppid"), rf"\b{_SEPARATOR}", near=True),
+    Noise(PIDS, r"(\d+)", ("process",), rf"[-_ ]id\b{_SEPARATOR}", near=True),
     Noise(
         PIDS,
-        r"(?i)\b(process )\d+(?= (?:exited|terminated|was killed|killed|died|crashed|aborted)\b)",
-        labels("process 0"),
+        r"(\d+)(?= (?:exited|terminated|was killed|killed|died|crashed|aborted)\b)",
+        ("process",),
+        " ",
+        near=True,
     ),
-    Noise(TIMES, rf"(?m)^([Dd]ate: ){HTTP_DATE}", Hint(_LINES, "line", needles=(b"date: ",))),
+    Noise(TIMES, f"({HTTP_DATE})", between=r"\ndate: ", needles=("\ndate: ",), near=True),
     Noise(
         TIMES,
+        f"({_MOMENT})",
+        ("time", "timestamp", "now", "as of"),
+        rf"\b{_SEPARATOR}",
+        near=True,
+        unlike=_NO_MOMENT,
+        never_after=_AHEAD,
+    ),
+    Noise(
+        TIMES,
+        f"({_MOMENT})",
+        ("checked", "started", "generated", "fetched", "received", "sent"),
+        rf"(?:[ _]?at)?\b{_SEPARATOR}",
+        near=True,
+        unlike=_NO_MOMENT,
+        never_after=_AHEAD,
+    ),
+    Noise(
+        DURATIONS,
+        f"({_SPAN})",
         (
-            rf"(?i){_SPENT}((?:time|timestamp|now|as of|current time|"
-            rf"(?:checked|started|generated|fetched|received|sent)(?:[ _]?at)?)\b{_SEPARATOR}){_MOMENT}"
+            *("elapsed", "duration", "time", "wall", "latency", "runtime", "uptime", "waited", "running for"),
+            *("timed out after", "running after", "gave up after", "failed after", "exited after", "aborted after"),
         ),
-        labels(
-            *("time", "timestamp", "now", "as of", "current time"),
-            *("checked", "started", "generated", "fetched", "received", "sent"),
-        ),
+        rf"\b(?: time)?{_SEPARATOR}(?:for )?",
+        near=True,
+        never_after=_AHEAD,
     ),
     Noise(
         DURATIONS,
-        (
-            rf"(?i){_SPENT}((?:elapsed|duration|took|time|wall(?: time)?|latency|runtime|uptime|waited|running for|"
-            rf"(?:timed out|running|gave up|failed|exited|aborted) after)\b(?: time)?{_SEPARATOR}(?:for )?){_SPAN}"
-        ),
-        labels(
-            *("elapsed", "duration", "took", "time", "wall", "latency", "runtime", "uptime", "waited"),
-            *("running for", "running after", "timed out after", "gave up after"),
-            *("failed after", "exited after", "aborted after"),
-        ),
+        rf"({_SPAN}|(?<=[:=]){_NUMBER}|(?<=[:=] ){_NUMBER})",
+        ("took",),
+        rf"\b(?: time)?{_SEPARATOR}(?:for )?",
+        near=True,
     ),
     Noise(
         DURATIONS,
-        rf"(?i){_SPENT}((?:elapsed|duration|latency|uptime)\w*{_SEPARATOR}){_NUMBER}",
-        labels("elapsed", "duration", "latency", "uptime"),
-    ),
-    Noise(DURATIONS, rf"(?i)\b(took[\"']?\s?[:=]\s?){_NUMBER}", labels("took")),
-    Noise(
-        DURATIONS,
-        rf"(?m)^((?:real|user|sys)\s{{1,8}})(?:\d{{1,6}}m)?{_NUMBER}s\b",
-        Hint(_LINES, "line", needles=(b"real", b"user", b"sys")),
-    ),
-    Noise(
-        DURATIONS,
-        rf"(?i)(){_SPAN}(?= (?:elapsed|passed so far|ago)\b)",
-        Hint(
-            (" elapsed", " passed so far", " ago"),
-            "bare",
-            words=frozenset((b"elapsed", b"passed", b"ago")),
-            reach=200,
-            starts="0",
-            back=r"(?:[a-z?]{1,12}\s?[0.,]{1,25}\s?){1,5}|[0.:]{1,20}",
-        ),
+        f"({_NUMBER})",
+        ("elapsed", "duration", "latency", "uptime"),
+        rf"(?:\w{{0,20}}\b{_SEPARATOR}|[a-z_]{{0,20}})",
+        near=True,
+        never_after=_AHEAD,
     ),
     Noise(
         DURATIONS,
         (
-            r"(?i)\b((?:passed|failed|failures?|errors?|skipped|warnings?|done|finished|completed|built|ran|compiled|tests?|"
-            rf"packages?|modules?|files?|target\(s\)|took)\b[^\n]{{0,40}}?\bin )(?:{_SPAN}|{_NUMBER}s\b)"
+            r"\n(?:(?:real|user|sys)[^\S\n]{1,8}|(?:ok|fail)[^\S\n]+\S+[^\S\n]+)"
+            rf"((?:\d{{1,6}}m)?{_NUMBER}s\b)"
         ),
-        Hint(
-            ("in 0",),
-            words=_DONE,
-            reach=60,
-            starts=r"(?:passed|fail|error|skipped|warning|done|finished|completed|built|ran|compiled|test|package|module|file|target|took)",
-        ),
+        needles=("0s",),
     ),
-    Noise(DURATIONS, rf"(\(){_SPAN}(?=\))", Hint(("(0",), "bare", needles=(b"(0",))),
     Noise(
         DURATIONS,
-        rf"(\((?:for |after |in )){_SPAN}(?=\))",
-        Hint(("(for 0", "(after 0", "(in 0"), "bare", frozenset((b"for", b"after", b"in"))),
+        f"({_SPAN_MIRRORED})",
+        tuple(label[::-1] for label in ("elapsed", "passed so far", "ago")),
+        " ",
+        mirrored=True,
     ),
-    Noise(DURATIONS, rf"(?m)^((?:ok|FAIL)\s+\S+\s+){_NUMBER}s\b", Hint(_LINES, "line", needles=(b"ok", b"fail"))),
+    Noise(
+        DURATIONS,
+        rf"({_SPAN}|{_NUMBER}s\b)",
+        ("in",),
+        " ",
+        needles=("in 0",),
+        after=(
+            *("passed", "failed", "failure", "failures", "error", "errors", "skipped", "warning", "warnings", "done"),
+            *("finished", "completed", "built", "ran", "compiled", "test", "tests", "package", "packages", "module"),
+            *("modules", "file", "files", "took"),
+        ),
+    ),
+    Noise(DURATIONS, rf"({_SPAN})\)", between=r"\((?:for |after |in )?", needles=("(",), near=True),
 )
 
 FAILED = (
+    Noise(REQUESTS, _UUID, needles=("-",), lead=_UUID_LEAD),
+    Noise(REQUESTS, r"(0(?<!\w0)[0-7][0-9A-HJKMNP-TV-Z]{24}\b)", needles=("0",), cased=True),
     Noise(
         REQUESTS,
-        f"(){_UUID}",
-        Hint(("-(?=[0a-f]{4}-[0a-f]{4}-[0a-f]{4}-)",), "expression", needles=(b"-",), offset=-8, digit=False),
-    ),
-    Noise(REQUESTS, f"(){_ULID}", Hint(("0(?=[0a-z]{25})",), "expression")),
-    Noise(
-        REQUESTS,
-        rf"(?i)\b((?:event|reference|session|host|report)[-_ ]?(?:id|number)\b{_SEPARATOR})[\w./+-]+",
-        texts("event", "reference", "session", "host", "report"),
+        r"([\w./+-]+)",
+        ("event", "reference", "session", "host", "report"),
+        rf"[-_ ]?(?:id|number)\b{_SEPARATOR}",
     ),
 )
-"""What names the occurrence of an error, not its cause."""
-STAMPED = (Noise(TIMES, rf"(?m)^([\[(]?){_INSTANT}", Hint((r"(?=[\[(]?(?:0|[a-z]{3},? ))",), "line")),)
+"""What names the occurrence of an error, not its cause; a UUID, a ULID, or labelled so."""
+STAMPED = (Noise(TIMES, rf"\n[\[(]?({_INSTANT})", needles=("0:00",)),)
 """Log lines of an error or of a command's own run; in what a look brings, such times may be the news."""
 
-CREATED_IDS = (
+MOMENTS = (
+    # Of a date with a month's name only what follows that: the day of the week stays, and a day before it.
     Noise(
-        CREATED,
-        f"(){_UUID}",
-        Hint(("-(?=[0a-f]{4}-[0a-f]{4}-[0a-f]{4}-)",), "expression", needles=(b"-",), offset=-8, digit=False),
+        TIMES,
+        rf"(\d{{1,2}} {_CLOCK}(?: [a-z]{{3,4}}\b)?(?: \d{{4}})?|\d{{4}}[ :]{_CLOCK}(?: (?:gmt|utc|[+-]\d{{4}}))?)",
+        _MONTHS,
+        "[ /]{1,2}",
+        near=True,
     ),
-    Noise(
-        CREATED,
-        (
-            r"\b((?:(?:[\w-]{1,40}[_-])?(?:[Ii][Dd]|[Uu][Uu][Ii][Dd]|guid|[Nn]umber|receipt)|[A-Za-z]\w*(?:Id|ID))\b"
-            rf"{_SEPARATOR}#?){_IDENTIFIER}"
-        ),
-    ),
-    Noise(CREATED, r"(#)\d+"),
-    Noise(CREATED, r"()\b[A-Z][A-Z0-9]+-\d+\b"),
-    Noise(CREATED, r"(https?://\S{1,200}?/)[\w-]*\d[\w-]*(?=[\s\"')>.,]|$)"),
-    Noise(
-        CREATED,
-        (
-            r"(?i)\b((?:ticket|issue|message|order|job|task|comment|post|event|record|booking|entry|item|document|row)\s)"
-            r"\d+\b"
-        ),
-    ),
-    Noise(TIMES, f"(){_MOMENT}"),
+    Noise(TIMES, f"({_ISO}|0000-00-00)", needles=("0-00-00", "0/00/00")),
+    Noise(TIMES, r":00:00(?<=00:00:00)(?:[.,]0{1,9})?", needles=(":00:00",), lead=2),
+    Noise(TIMES, r":00:00(?<=0:00:00)(?:[.,]0{1,9})?", needles=(":00:00",), lead=1),
+    Noise(TIMES, f"({_EPOCH})", needles=("0" * 10,), unlike=_NO_MOMENT),
 )
-CLOCK_TIMES = (Noise(TIMES, f"(){_MOMENT}"), Noise(TIMES, r"()\b\d{1,2}:\d\d\b"))
+CREATED_IDS = (
+    Noise(CREATED, _UUID, needles=("-",), lead=_UUID_LEAD),
+    *[
+        Noise(CREATED, rf"{label}(?<![^\W_]{label})\b{_SEPARATOR}#?({_IDENTIFIER})", needles=(label,))
+        for label in ("id", "uuid", "guid", "number", "receipt")
+    ],
+    Noise(CREATED, rf"I[dD]\b(?<=\wI[dD]){_SEPARATOR}#?({_IDENTIFIER})", needles=("id",), cased=True),
+    Noise(CREATED, r"#(\d+)", needles=("#0",)),
+    Noise(
+        CREATED,
+        r"-(?:(?<=[A-Z0-9][A-Z]-)|(?<=[A-Z][0-9]-)|(?<=[A-Z][0-9][0-9]-))(\d+)\b",
+        needles=("-0",),
+        cased=True,
+    ),
+    Noise(
+        CREATED,
+        r"https?://\S{1,200}?/([\w-]{0,99}\d[\w-]{0,99})(?=[\s\"')>.,]|\Z)",
+        needles=("://",),
+        cased=True,
+    ),
+    Noise(
+        CREATED,
+        r"(\d+\b)",
+        (
+            *("ticket", "issue", "message", "order", "job", "task", "comment", "post", "event", "record", "booking"),
+            *("entry", "item", "document", "row"),
+        ),
+        r"\s",
+        near=True,
+    ),
+    *MOMENTS,
+)
+CLOCK_TIMES = (
+    *MOMENTS,
+    Noise(TIMES, r"\b(\d{1,2}:\d\d)\b", needles=("0:00",)),
+)

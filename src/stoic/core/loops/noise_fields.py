@@ -3,8 +3,8 @@
 from stoic.core.loops.noise_expressions import HTTP_DATE
 from stoic.core.loops.noises import CREATED, DURATIONS, NONCES, PIDS, REQUESTS, TIMES
 from stoic.core.loops.observation import Nature
+from stoic.core.loops.searching import flatten
 from stoic.core.loops.words import named, pattern, words
-from stoic.records import Json
 
 _DURATION_WORDS = named("elapsed duration took latency uptime runtime")
 _DURATION_NAMES = named("total_time time_taken total_ms queue_ms ms")
@@ -36,21 +36,18 @@ _CREATED_WORDS = named(
 )
 
 
-def field_noise(key: str, value: Json, kind: Nature) -> int:
-    """Return which kind of noise a field's plain value is, as a bit of `noises.NOISES`, or 0.
+def field_noise(key: str, kind: Nature) -> int:
+    """Return which kind of noise a field's text or number is whatever it says, as a bit of `noises.NOISES`, or 0.
 
     Args:
         key: The field's name.
-        value: Its value; only text and numbers are noise.
         kind: The nature of the call that brought it.
     """
-    if not isinstance(value, str | int | float) or isinstance(value, bool):
-        return 0
     parts = words(key)
     name = "_".join(parts)
     if _spent(parts, name):
         return DURATIONS
-    if _dates(parts, name, value, kind):
+    if _dates(parts, name, kind):
         return TIMES
     if name in _PID_NAMES:
         return PIDS
@@ -59,6 +56,11 @@ def field_noise(key: str, value: Json, kind: Nature) -> int:
     if name in _NONCE_NAMES:
         return NONCES
     return CREATED if kind.creates and parts[-1:] and parts[-1] in _CREATED_WORDS else 0
+
+
+def is_http_date(value: str) -> bool:
+    """Tell whether a value is a header's date: that of the answer, not data that were asked for."""
+    return pattern(HTTP_DATE).fullmatch(flatten(value)) is not None
 
 
 def is_timing(key: str) -> bool:
@@ -74,11 +76,9 @@ def _spent(parts: tuple[str, ...], name: str) -> bool:
     return len(parts) > 1 and parts[-1] == "time" and name in _SPENT
 
 
-def _dates(parts: tuple[str, ...], name: str, value: Json, kind: Nature) -> bool:
+def _dates(parts: tuple[str, ...], name: str, kind: Nature) -> bool:
     if name in _TIME_NAMES or (name in _RUN_TIME_NAMES and kind.effect == "exec"):
         return True
     if name in _DATED_NAMES and (kind.effect != "read" or kind.clock):
-        return True
-    if name == "date" and isinstance(value, str) and pattern(HTTP_DATE).fullmatch(value):
         return True
     return kind.creates and parts[-1:] == ("at",)

@@ -1,9 +1,11 @@
-"""Masks in a text what changes without meaning anything: labelled times, durations, process ids, request ids, nonces."""
+"""Masks in texts what changes without meaning anything: labelled times, durations, process ids, request ids, nonces."""
 
-from functools import cache
-from itertools import groupby, islice
+from bisect import bisect_left
+from functools import cache, reduce
+from itertools import chain, islice
 
-from stoic.core.loops.excerpts import Excerpt
+import msgspec
+
 from stoic.core.loops.noise_expressions import (
     CLOCK_TIMES,
     CREATED_IDS,
@@ -12,11 +14,10 @@ from stoic.core.loops.noise_expressions import (
     NAMED,
     STAMPED,
     WITH_REQUEST_IDS,
-    Noise,
 )
 from stoic.core.loops.noises import FILES, NONCES
 from stoic.core.loops.observation import Nature
-from stoic.core.loops.searching import Searched, texts
+from stoic.core.loops.searching import BARRIER, Masked, Noises
 from stoic.core.loops.words import pattern
 
 _MASKED_CHARACTERS = 100_000
@@ -28,105 +29,121 @@ _TOKEN = r"(?=[A-Za-z]{0,40}\d)[0-9A-Za-z]{6,64}"  # noqa: S105  # the shape of 
 _ENVELOPE = r"</+[\w-]+\s+(\w+)=[\"']([^\"'<>]{4,})[\"']\s*>"
 """A closing tag with an attribute: markup never has one, only a host's envelope with a nonce does."""
 _NONCE_TAG = rf"</([A-Za-z][A-Za-z_-]{{0,40}}[-_])({_TOKEN})\s*>"
-_FENCE = rf"[<\[{{=#*~-]{{2,20}}[A-Za-z _:-]{{0,60}}?(?<![0-9A-Za-z])({_TOKEN})\s?[>\]}}=#*~-]{{2,}}"
+_START = "\0\n"
+"""Stands before all texts, as the end of a barrier does before each other one."""
+_FENCE_MARKS = r"[<\[{=#*~-]"
+_FENCED = rf"\0\n{_FENCE_MARKS}{{2}}"
+_FENCE = rf"{_FENCE_MARKS}{{2,20}}[A-Za-z _:-]{{0,60}}?(?<![0-9A-Za-z])({_TOKEN})\s?[>\]}}=#*~-]{{2,}}"
 """A line that only marks where foreign content starts or ends, under a name made up for this once."""
 
-_CUT = r"(?i)\b(?:too (?:large|long|big)|truncated|exceed(?:s|ed))\b"
-_KEPT = r"(?i)\b(?:saved|written|stored|spilled|dumped|see)\b"
-_FULL = r"(?i)\bfull (?:text|output|result|log)\b"
+_CUT = r"\b(?:too (?:large|long|big)|truncated|exceed(?:s|ed))\b"
+_KEPT = r"\b(?:saved|written|stored|spilled|dumped|see)\b"
+_FULL = r"\bfull (?:text|output|result|log)\b"
 _PATH = r"(?:[A-Za-z]:)?[/\\][^\s'\"<>()]+"
 """A host's stub says on one line that the output was cut and where all of it is kept, in a file of this call alone."""
-_STUB = texts("too ", "truncated", "exceed", "full ")
-"""Where `_CUT` or `_FULL` may match."""
-_STUB_START = r"(?i)\b(?:too|truncated|exceed|full) ?"
+_STUB_CHARACTERS = 600
+"""No stub is longer; a line may be."""
+_STUB_WORDS = ("too ", "truncated", "exceed", "full ")
+"""What `_CUT` and `_FULL` match starts with one of these."""
 
 
-def mask_text(text: str, kind: Nature, *, failed: bool) -> tuple[str, int]:
-    """Mask the noise in a text.
+class MaskedTexts(msgspec.Struct, frozen=True):
+    """Texts without their noise."""
+
+    texts: list[str]
+    noise: int
+    """Which kinds of noise they held, as bits of `noises.NOISES`."""
+
+
+def mask_texts(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
+    """Mask the noise in texts, each for itself; many cost little more than one that is as long as all.
 
     Args:
-        text: What a tool returned, or a text within it.
+        texts: What a tool returned, or the texts within it.
         kind: The call's nature; ids are noise where it creates, moments where it reads the clock.
         failed: Whether the tool reported an error; ids and dates of the occurrence are noise then.
-
-    Returns:
-        The text, and which kinds of noise it held, as bits of `noises.NOISES`.
     """
-    if len(text) > 2 * _MASKED_CHARACTERS:
-        head, noise = mask_text(text[:_MASKED_CHARACTERS], kind, failed=failed)
-        tail, more = mask_text(text[-_MASKED_CHARACTERS:], kind, failed=failed)
-        return head + text[_MASKED_CHARACTERS:-_MASKED_CHARACTERS] + tail, noise | more
-    if "\x1b" in text:
-        text = pattern(_ESCAPE).sub("", text)
-    text, noise = _unfenced(text.replace("\r\n", "\n"))
-    seen = Searched(text)
-    if _shorten(seen):
-        noise |= FILES
-    noise |= _masked(seen, NAMED if kind.traced else WITH_REQUEST_IDS)
-    excerpt = Excerpt(seen)
-    noise |= _masked(excerpt.seen, LABELLED)
-    text = excerpt.restored()
+    if not texts:
+        return MaskedTexts([], 0)
+    most = 2 * _MASKED_CHARACTERS
+    if max(map(len, texts)) <= most:
+        return _masked(texts, kind, failed=failed)
+    ends = [(one[:_MASKED_CHARACTERS], one[-_MASKED_CHARACTERS:]) if len(one) > most else (one,) for one in texts]
+    found = _masked(list(chain.from_iterable(ends)), kind, failed=failed)
+    parts = iter(found.texts)
+    whole = [
+        next(parts) + one[_MASKED_CHARACTERS:-_MASKED_CHARACTERS] + next(parts) if len(one) > most else next(parts)
+        for one in texts
+    ]
+    return MaskedTexts(whole, found.noise)
+
+
+def _masked(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
+    """Mask texts of which none is too long, as one text with barriers."""
+    bare = list(map(str.strip, texts))
+    joined = _START + BARRIER.join(bare)
+    if len(texts) > 1 and joined.count("\0") != len(texts) * BARRIER.count("\0") - 1:
+        alone = [_masked([one], kind, failed=failed) for one in texts]
+        return MaskedTexts([one.texts[0] for one in alone], reduce(lambda bits, one: bits | one.noise, alone, 0))
+    noise = 0
+    if "\x1b" in joined or "\r" in joined or ("<" in joined and "</" in joined) or pattern(_FENCED).search(joined):
+        clean = [pattern(_ESCAPE).sub("", one).replace("\r\n", "\n").strip() for one in bare]
+        bare = [_unfenced(one) for one in clean]
+        joined = _START + BARRIER.join(bare)
+        noise = 0 if bare == clean else NONCES
+    masked = Masked(joined)
+    stubs = _stubs(masked)
+    if stubs:
+        masked.mask(stubs, FILES)
     stamped = failed or (kind.effect == "exec" and kind.doing != "read")
-    others = _others(failed, stamped, kind.creates, kind.clock)
-    if others:
-        seen = Searched(text)
-        noise |= _masked(seen, others)
-        text = seen.text
-    return text.strip(), noise
-
-
-def _masked(seen: Searched, noises: tuple[Noise, ...]) -> int:
-    """Mask noises in their order, and return which there were."""
-    bits = 0
-    for one in noises:
-        if seen.may_match(one.hint) and seen.mask(one.expression, one.hint):
-            bits |= one.bits
-    return bits
+    _noises(kind.traced, failed, stamped, kind.creates, kind.clock).mask(masked)
+    text = masked.text[len(_START) :]
+    return MaskedTexts(text.split(BARRIER) if len(texts) > 1 else [text], noise | masked.noise)
 
 
 @cache
-def _others(*chosen: bool) -> tuple[Noise, ...]:
-    """Return what is noise for some calls only: ids of errors, stamps of lines, ids of what it made, the time."""
-    groups = zip(chosen, (FAILED, STAMPED, CREATED_IDS, CLOCK_TIMES), strict=True)
-    return tuple(one for wanted, group in groups if wanted for one in group)
+def _noises(traced: bool, failed: bool, stamped: bool, creates: bool, clock: bool) -> Noises:  # noqa: FBT001  # a cache's key
+    """Return what is noise: request ids unless they are the data, and for some calls also ids and times."""
+    groups = zip((failed, stamped, creates, clock), (FAILED, STAMPED, CREATED_IDS, CLOCK_TIMES), strict=True)
+    others = chain.from_iterable([group for wanted, group in groups if wanted])
+    return Noises([*(NAMED if traced else WITH_REQUEST_IDS), *LABELLED, *others])
 
 
-def _unfenced(text: str) -> tuple[str, int]:
+def _unfenced(text: str) -> str:
     """Mask the nonces of a host's envelope around foreign content."""
     before = text
     for found in islice(pattern(_ENVELOPE).finditer(before), _ENVELOPES):
         text = text.replace(f'{found[1]}="{found[2]}"', f"{found[1]}=?")
     for found in islice(pattern(_NONCE_TAG).finditer(before), _ENVELOPES):
         text = text.replace(found[1] + found[2], f"{found[1]}?")
-    whole = before.strip()
-    first, _, rest = whole.partition("\n")
+    first, _, rest = before.partition("\n")
     opened = pattern(_FENCE).fullmatch(first.strip()) if rest else None
     closed = pattern(_FENCE).fullmatch(rest.rpartition("\n")[2].strip()) if opened else None
     if opened and closed and opened[1] == closed[1]:
         text = text.replace(opened[1], "?")
-    return text, 0 if text == before else NONCES
+    return text
 
 
-def _shorten(seen: Searched) -> bool:
-    """Mask in the stubs of a text the names of the files that hold the whole of it, and tell whether there were any."""
-    text, last, pieces = seen.text, 0, list[str]()
-    places = [one.start() for one in pattern(_STUB_START).finditer(text)] if seen.foreign else seen.places(_STUB)
-    for start, line in groupby(places, lambda place: text.rfind("\n", 0, place) + 1):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        kept = _kept(text, list(line), end)
-        rest, count = pattern(_PATH).subn("?", text[kept:end])
-        if count:
-            pieces += (text[last:kept], rest)
-            last = end
-    if pieces:
-        seen.replace("".join([*pieces, text[last:]]))
-    return bool(pieces)
+def _stubs(masked: Masked) -> list[tuple[int, int]]:
+    """Return where in a text the stubs name the files that hold the whole of it."""
+    flat, spans = masked.flat, list[tuple[int, int]]()
+    found = masked.held(_STUB_WORDS)
+    if not found:
+        return []
+    places = sorted([one.start() for stub in found for one in pattern(stub).finditer(flat)])
+    while places:
+        limit = places[0] + _STUB_CHARACTERS
+        end = flat.find("\n", places[0], limit)
+        end = limit if end < 0 else end
+        line = places[: bisect_left(places, end)]
+        places = places[len(line) :]
+        spans += [found.span() for found in pattern(_PATH).finditer(masked.text, _kept(flat, line, end), end)]
+    return spans
 
 
-def _kept(text: str, places: list[int], end: int) -> int:
+def _kept(flat: str, places: list[int], end: int) -> int:
     """Return where on a line that begins like a stub the name of a file may follow; its end when it is no stub."""
-    cut = next((one for place in places if (one := pattern(_CUT).match(text, place, end))), None)
-    kept = pattern(_KEPT).search(text, cut.end(), end) if cut else None
-    kept = kept or next((one for place in places if (one := pattern(_FULL).match(text, place, end))), None)
+    cut = next((one for place in places if (one := pattern(_CUT).match(flat, place, end))), None)
+    kept = pattern(_KEPT).search(flat, cut.end(), end) if cut else None
+    kept = kept or next((one for place in places if (one := pattern(_FULL).match(flat, place, end))), None)
     return kept.end() if kept else end

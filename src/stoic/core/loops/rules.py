@@ -37,6 +37,9 @@ def warning(thresholds: Thresholds, seen: Observation, counted: Counted) -> Find
     poll = identity.nature.effect == "poll" and counted.stale > 0
     frozen = counted.entry.frozen if poll or _own_policy(identity, counted) else 0
     patience = thresholds.warning if identity.frozen_limit is None else max(2, identity.frozen_limit // 2)
+    highest = max(frozen, counted.repeats, counted.denied, counted.stagnating, counted.stale)
+    if highest < min(patience, thresholds.warning):
+        return None
     candidates: list[tuple[Rule, int, int]] = [
         ("poll_no_progress", frozen, patience),
         ("repeat", counted.repeats, thresholds.warning),

@@ -1,235 +1,265 @@
-"""Finds fast where an expression may match: it is tried only where the literal words of its matches stand."""
+"""Finds and masks noise in texts; fast, since most kinds are ruled out by words that a text does not hold."""
+
+from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Literal
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from stoic.core.loops.words import pattern
 
-_ASCII = bytes(range(128))
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+BARRIER = "\n\0 \0\n"
+"""Stands between texts that are masked as one; no expression of `noise_expressions` matches across it."""
+
 _FLAT = bytes.maketrans(bytes(range(65, 91)) + b"123456789", bytes(range(97, 123)) + b"0" * 9)
-"""Small letters for capitals, and `0` for every digit."""
-_MARKS = bytes(byte for byte in _ASCII if not chr(byte).islower() and byte != ord("\n"))
-_LETTERS = bytes.maketrans(_MARKS, b" " * len(_MARKS))
-"""Blanks for all that is neither a small letter nor a line's end."""
-_EXOTIC = "[\\d\u017f\u0131\u0130\u212a]"
-"""Digits of other scripts, and the letters that equal an ASCII letter when case is ignored."""
-_MERGED = tuple(
-    label.encode()
-    for label in [
-        "checked",
-        "started",
-        "generated",
-        "fetched",
-        "received",
-        "sent",
-        "elapsed",
-        "duration",
-        "latency",
-        "uptime",
-        "csrf",
-        "process",
-    ]
-)
-"""Words after which another may follow without a mark between them, such as in `elapsedMs`."""
-_SEAM = 40
-"""More letters than the words of all literals have."""
+_ALIKE = {"\xa0": " ", "\u202f": " ", "µ": "u", "\u03bc": "u"}
+"""Blanks that stand before units, and the two signs for micro."""
+_LETTERS = bytes(byte if chr(byte).islower() else 32 for byte in range(128)) + bytes(128)
+_HEX = "abcdef"
+"""No needle consists of these alone."""
+_SEPARATORS = " \t\r\n\f\v\x1c\x1d\x1e\x1f\"':=<>"
+_NEAR = 48
+"""More characters than a label has together with what may stand between it and its value, separators left out."""
+_SMALL = 8000
+_SPARSE = 100
+"""Where fewer than one in so many characters is a digit it pays to look before each."""
+_BEFORE = 50
+_NAMES = r"(?:[a-z]{3},? {0,2}){0,2}"
+"""Of a day and a month, before the digits of a date."""
+_Which = tuple[int, str]
+"""A kind of noise, by its place, and one of its words."""
+_Wanted = tuple[str, str, _Which]
+"""What a text must hold, its longest run of letters, and what for."""
 
 
-class Hint(msgspec.Struct, frozen=True):
-    """Where a match may start: a superset of the places where one does, as literals of the flat text.
+class Noise(msgspec.Struct, frozen=True):
+    """One kind of noise in texts: what the first group of its expression matches is masked."""
 
-    A flat text is equally long, in small ASCII letters, with `0` for every digit and `?` for what is not ASCII.
-    """
-
-    literals: tuple[str, ...]
-    where: Literal["word", "line", "bare", "expression"] = "word"
-    """`word`: matches start with a literal at the start of a word; `line`: with an expression at the start of a line; `bare`: with a literal; `expression`: with an expression."""
-    words: frozenset[bytes] = frozenset()
-    """Runs of letters of which a text with a match holds one; empty: any."""
-    needles: tuple[bytes, ...] = ()
-    """Texts of which a flat text with a match holds one; empty: any."""
-    offset: int = 0
-    """Where a match starts, seen from its literal."""
-    reach: int = 0
-    """How many characters before its literal a match may start instead."""
-    starts: str = ""
-    """With a reach: an expression of how such a match starts."""
-    back: str = ""
-    """With a reach: an expression of all that stands between such a start and the literal, written backwards."""
-    digit: bool = True
-    """Whether every match holds a digit."""
-
-
-def labels(*literals: str) -> Hint:
-    """Say that every match starts with one of some literals, at the start of a word, and holds a digit."""
-    return Hint(literals, words=frozenset(literal.encode().translate(_LETTERS).split()[0] for literal in literals))
-
-
-def texts(*literals: str) -> Hint:
-    """Say that every match starts with one of some literals, and need not hold a digit."""
-    return Hint(literals, "bare", needles=tuple(literal.encode() for literal in literals), digit=False)
+    bits: int
+    """Which noise it is, as a bit of `noises.NOISES`."""
+    value: str
+    """An expression, searched in flat texts that begin with a line's end."""
+    words: tuple[str, ...] = ()
+    """What stands before the value: one of these, at the start of a word."""
+    between: str = ""
+    """An expression of what parts the word from the value."""
+    needles: tuple[str, ...] = ()
+    """One of these is in every flat text with a match; the words, unless given."""
+    near: bool = False
+    """Whether a value starts with a digit, but for names of days and months before it."""
+    never_after: tuple[str, ...] = ()
+    """What must not stand before the words."""
+    after: tuple[str, ...] = ()
+    """Words of which one must end in the 40 characters before a match, on its line."""
+    unlike: str = ""
+    """An expression of what is not masked, matched against the text itself."""
+    lead: int = 0
+    """How many characters before a match are masked together with all of it, instead of the first group."""
+    cased: bool = False
+    """Whether the text itself is searched, not its flat form."""
+    mirrored: bool = False
+    """Whether words and expression are written backwards, since the words stand after the value."""
 
 
-class Searched:
-    """A text and what is known of it: its flat form, its words, and where literals stand in it."""
+class Noises:
+    """Kinds of noise that are masked one after the other; those that cannot occur in a text cost next to nothing."""
+
+    def __init__(self, noises: Iterable[Noise]) -> None:
+        self._noises = tuple(noises)
+        self._anywhere: list[_Wanted] = []
+        self._near: list[_Wanted] = []
+        """What must stand shortly before a digit."""
+        self._searches: dict[tuple[int, str], re.Pattern[str]] = {}
+        self._leads: dict[tuple[int, str], re.Pattern[str]] = {}
+        for place, noise in enumerate(self._noises):
+            wanted = self._near if noise.near else self._anywhere
+            for word in noise.words or ("",):
+                for needle in noise.needles or (word[::-1] if noise.mirrored else word,):
+                    wanted.append((needle, _longest_run(needle), (place, word)))
+
+    def mask(self, masked: Masked) -> None:
+        """Mask the noise in a text."""
+        found: dict[int, list[re.Pattern[str]]] = {}
+        for one in self._held(masked):
+            search = self._searches.get(one)
+            if search is None:
+                search = self._searches[one] = _search(self._noises[one[0]], one[1])
+            found.setdefault(one[0], []).append(search)
+        for place in sorted(found):
+            masked.apply(self._noises[place], found[place])
+
+    def _held(self, masked: Masked) -> list[_Which]:
+        """Return what kinds of noise a text may hold, each with one of its words."""
+        flat, words = masked.flat, masked.words
+        if words is not None:
+            runs = [(text, which) for text, run, which in chain(self._anywhere, self._near) if run in words]
+            return [which for text, which in runs if text in flat]
+        held = [which for text, _, which in self._anywhere if text in flat]
+        if not masked.digits:
+            return held
+        if len(flat) <= _SMALL:
+            return held + [which for text, _, which in self._near if text in flat]
+        before = masked.before_digits()
+        near = [which for text, _, which in self._near if text in before]
+        return held + [which for which in near if self._lead(which).search(before)]
+
+    def _lead(self, which: _Which) -> re.Pattern[str]:
+        """Return a search for what stands before a digit where there is such noise."""
+        lead = self._leads.get(which)
+        if lead is None:
+            lead = self._leads[which] = re.compile(_head(self._noises[which[0]], which[1]) + _NAMES + r"(?=\0)")
+        return lead
+
+
+class Masked:
+    """A text that begins with a line's end, and what of it has been masked."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._flat: bytes | None = flatten(text)
-        self._digits = b"0" in self._flat
-        self._places: dict[tuple[str, str], list[int]] = {}
-        self._words: set[bytes] = set()
-        self.foreign = not text.isascii() and _exotic(text)
-        """Whether the flat form misses something that an expression may match; then every place is tried."""
+        self.flat = flatten(text)
+        """The text as `flatten` returns it, but perhaps with what was masked last."""
+        self.noise = 0
+        """Which kinds of noise were found, as bits of `noises.NOISES`."""
+        self._ends: list[int] = []
+        """Where the parts that were masked last start and end, while the flat text still has them."""
+        self.digits = self.flat.count("0")
+        dense = len(text) > _SMALL and self.digits * _SPARSE > len(text)
+        self.words = _words(self.flat) if dense else None
+        """For a long text full of digits: a text that holds each of its words once."""
 
-    @property
-    def flat(self) -> bytes:
-        """The flat form of the text as it is now."""
-        if self._flat is None:
-            self._flat = flatten(self.text)
-        return self._flat
+    def before_digits(self) -> str:
+        """Return what stands before the digits, each time ended by a zero byte; of many separators only the first."""
+        near: list[str] = []
+        for piece in set(self.flat.split("0")):
+            label = piece.rstrip(_SEPARATORS)
+            near.append(label[-_NEAR:] + piece[len(label) : len(label) + _NEAR])
+        return "\0".join([*near, ""])
 
-    def mask(self, expression: str, hint: Hint | None) -> bool:
-        """Replace in every match what follows its first group by `?`, and tell whether there was one.
+    def held(self, texts: Iterable[str]) -> list[str]:
+        """Return those of some texts that the flat text held before anything was masked."""
+        words, flat = self.words, self.flat
+        if words is None:
+            return [text for text in texts if text in flat]
+        return [text for text in texts if _longest_run(text) in words and text in flat]
 
-        Does exactly what `re.sub` would do with the expression; the hint makes it fast.
-        """
-        if hint is not None and not self.foreign:
-            return self._mask_places(expression, hint)
-        text, count = pattern(expression).subn(r"\g<1>?", self.text)
-        if count:
-            self.replace(text)
-        return count > 0
+    def apply(self, noise: Noise, searches: list[re.Pattern[str]]) -> None:
+        """Mask one kind of noise, given the searches for its words that may occur."""
+        if noise.after and len(self.flat) > _SMALL and not self.held(noise.after):
+            return
+        if self._ends:
+            self._settle()
+        searched = self.text if noise.cased else self.flat[::-1] if noise.mirrored else self.flat
+        found = list(searches[0].finditer(searched))
+        if len(searches) > 1:
+            found = _apart([*found, *[one for search in searches[1:] for one in search.finditer(searched)]])
+        if found:
+            spans = self._spans(noise, found)
+            if spans:
+                self.mask(spans, noise.bits)
 
-    def places(self, hint: Hint) -> list[int]:
-        """Return where a match may start, in order."""
-        if not self.may_match(hint):
-            return []
-        found = [place + hint.offset for literal in hint.literals for place in self._at(literal, hint)]
-        if hint.reach:
-            found = self._starts(found, hint)
-        return sorted(found)
+    def mask(self, spans: Sequence[tuple[int, int]], bits: int) -> None:
+        """Mask parts of the text, given in order, as a kind of noise."""
+        self._ends = [0, *chain.from_iterable(spans), len(self.text)]
+        self.text = _without(self.text, self._ends)
+        self.noise |= bits
 
-    def may_match(self, hint: Hint | None) -> bool:
-        """Tell whether a match is possible at all, as far as that can be told without a search."""
-        if hint is None or self.foreign:
-            return True
-        if hint.digit and not self._digits:
-            return False
-        if hint.words and self._known_words().isdisjoint(hint.words):
-            return False
-        flat = self.flat
-        for one in hint.needles:
-            if one in flat:
-                return True
-        return not hint.needles
+    def _settle(self) -> None:
+        self.flat = _without(self.flat, self._ends)
+        self._ends = []
 
-    def replace(self, text: str) -> None:
-        """Take the text after parts of it were replaced by `?`."""
-        self.text, self._flat = text, None
-        self._places.clear()
-        self._words.clear()
-
-    def _mask_places(self, expression: str, hint: Hint) -> bool:
-        places = self.places(hint)
-        if not places:
-            return False
-        text, last = self.text, 0
-        match = pattern(expression).match
-        kept: list[str] = []
-        for place in places:
-            if place >= last and (found := match(text, place)):
-                start, end = found.end(1), found.end()
-                kept.append(text[last:start])
-                last = end
-                if self._words and (text[start - 1 : start].isalpha() or text[end : end + 1].isalpha()):
-                    self._learn_seam(text, start, end)
-        if kept:
-            self.text, self._flat = "?".join([*kept, text[last:]]), None
-            self._places.clear()
-        return bool(kept)
-
-    def _at(self, literal: str, hint: Hint) -> list[int]:
-        """Return where a literal stands; at once when it does not."""
-        if hint.words and hint.where == "word" and not self._known_words().issuperset(_wording(literal)):
-            return []
-        found = self._places.get((literal, hint.where))
-        if found is None:
-            flat = self.flat
-            found = [one.start() for one in _finder(literal, hint.where).finditer(flat)]
-            if hint.where == "line":
-                found = [place + 1 for place in found]
-                if _finder(literal, "expression").match(flat):
-                    found.insert(0, 0)
-            self._places[literal, hint.where] = found
-        return found
-
-    def _starts(self, literals: list[int], hint: Hint) -> list[int]:
-        """Return where before some literals a match may start."""
-        flat = self.flat
-        known: dict[bytes, list[int]] = {}  # the lines of a log have much the same before a literal
-        found: set[int] = set()
-        for place in literals:
-            window = flat[max(0, place - hint.reach) : place]
-            if window not in known:
-                known[window] = _steps_back(window, hint)
-            found.update([place - step for step in known[window]])
-        return list(found)
-
-    def _known_words(self) -> set[bytes]:
-        """Return the runs of letters of the text, and perhaps some that it held before."""
-        if not self._words:
-            self._learn(self.flat)
-        return self._words
-
-    def _learn(self, flat: bytes) -> None:
-        lines = set(flat.translate(_LETTERS).split(b"\n"))  # lines of a log differ in digits only
-        words = set(b" ".join(lines).split())
-        joined = b" " + b" ".join(words)
-        self._words |= words
-        self._words.update([label for label in _MERGED if b" " + label in joined])
-        self._words.add(b"")
-
-    def _learn_seam(self, text: str, start: int, end: int) -> None:
-        """Note the words that end or begin where a part of the text becomes a mark."""
-        self._learn(flatten(text[max(0, start - _SEAM) : start] + "?" + text[end : end + _SEAM]))
+    def _spans(self, noise: Noise, found: list[re.Match[str]]) -> list[tuple[int, int]]:
+        """Return what is to be masked of matches, in order."""
+        if noise.lead:
+            return [(one.start() - noise.lead, one.end()) for one in found]
+        if noise.after:
+            found = _following(self.flat, found, _ending(noise.after))
+        spans = [one.span(1) for one in found]
+        if noise.mirrored:
+            size = len(self.flat)
+            return [(size - end, size - start) for start, end in reversed(spans)]
+        if noise.unlike:
+            unlike = pattern(noise.unlike).match
+            return [span for span in spans if not unlike(self.text, *span)]
+        return spans
 
 
-def flatten(text: str) -> bytes:
+def flatten(text: str) -> str:
     """Return a text, equally long, in small ASCII letters, with `0` for every digit and `?` for what is not ASCII."""
-    return text.encode("ascii", "replace").translate(_FLAT)
+    if not text.isascii():
+        for one, other in _ALIKE.items():
+            if one in text:
+                text = text.replace(one, other)
+    return text.encode("ascii", "replace").translate(_FLAT).decode("ascii")
 
 
-def _steps_back(window: bytes, hint: Hint) -> list[int]:
-    """Return how far before the end of a window a match may start."""
-    near = hint.reach
-    if hint.back:
-        behind = _finder(hint.back, "expression").match(window[::-1])
-        near = behind.end() if behind else 0
-    steps = [len(window) - one.start() for one in _finder(hint.starts, "expression").finditer(window)]
-    return [step for step in steps if step <= near]
+def _words(flat: str) -> str:
+    """Return a text that holds each word of a long one once, but for such as are parts of hexadecimal numbers."""
+    sample = flat[:_SMALL].split("\n")
+    if len(sample) > 2 * len(set(sample)):
+        flat = "\n".join(set(flat.split("\n")))
+    words = set(flat.encode("ascii").translate(_LETTERS, b"0").decode("ascii").split())
+    return " ".join([word for word in words if word.strip(_HEX)])
 
 
-@cache
-def _finder(literal: str, where: str) -> re.Pattern[bytes]:
-    """Compile a search that starts with a literal, which is found fast; what must precede it is asked behind it."""
-    if where == "expression":
-        return re.compile(literal.encode())
-    if where == "line":
-        return re.compile(b"\n" + literal.encode())
-    escaped = re.escape(literal).encode()
-    return re.compile(escaped + (b"(?<![a-z0_]" + escaped + b")" if where == "word" else b""))
+def _without(text: str, ends: list[int]) -> str:
+    return "?".join([text[start:end] for start, end in zip(ends[::2], ends[1::2], strict=True)])
 
 
 @cache
-def _wording(literal: str) -> frozenset[bytes]:
-    """Return the runs of letters of a literal."""
-    return frozenset(literal.encode().translate(_LETTERS).split())
+def _longest_run(text: str) -> str:
+    """Return the longest run of letters of a text."""
+    return max(pattern(r"[a-z]*").findall(text), key=len)
 
 
-def _exotic(text: str) -> bool:
-    strange = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
-    return pattern(_EXOTIC).search(strange) is not None
+def _search(noise: Noise, word: str) -> re.Pattern[str]:
+    """Compile a search for a kind of noise after one of its words."""
+    return re.compile(_head(noise, word) + noise.value)
+
+
+def _head(noise: Noise, word: str) -> str:
+    """Return an expression of a word and what follows it; its letters are first, since they are found fast."""
+    head = re.escape(word)
+    return rf"{head}(?<!\w{head}){_never(noise.never_after, head)}{noise.between}" if word else noise.between
+
+
+def _never(before: tuple[str, ...], word: str) -> str:
+    """Return an expression of what must not stand before a word that was just found; mostly its last letter tells."""
+    if not before:
+        return ""
+    ends = "".join({one[-2] for one in before})
+    return f"(?:(?<![{ends}] {word})|{''.join([f'(?<!{one}{word})' for one in before])})"
+
+
+@cache
+def _ending(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Compile a search for one of some words near the end of a text."""
+    return re.compile(rf"\b(?:{'|'.join(words)})\b[^\n]{{0,40}}\Z")
+
+
+def _apart(found: list[re.Match[str]]) -> list[re.Match[str]]:
+    """Return matches in order; of those that overlap the first."""
+    kept, last = list[re.Match[str]](), 0
+    for one in sorted(found, key=lambda match: match.start()):
+        if one.start() >= last:
+            kept.append(one)
+            last = one.end()
+    return kept
+
+
+def _following(flat: str, found: list[re.Match[str]], ending: re.Pattern[str]) -> list[re.Match[str]]:
+    """Return the matches that stand shortly after what an expression finds at the end of a text."""
+    known: dict[str, bool] = {}  # the lines of a log have much the same before a match
+    kept: list[re.Match[str]] = []
+    for one in found:
+        before = flat[max(0, one.start() - _BEFORE) : one.start()]
+        if before not in known:
+            known[before] = ending.search(before) is not None
+        if known[before]:
+            kept.append(one)
+    return kept

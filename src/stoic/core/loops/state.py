@@ -6,6 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from stoic.errors import UsageError
+from stoic.records import Json
 
 _V = TypeVar("_V")
 
@@ -97,6 +98,19 @@ def load(data: bytes | str) -> LoopState:
         return msgspec.json.decode(data, type=LoopState)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"this is not a saved loop state ({error}); start with a new detector instead") from error
+
+
+def plain(state: LoopState) -> Json:
+    """Return the state as a JSON value for the next turn, in which replies are numbered anew."""
+    return msgspec.to_builtins(msgspec.structs.replace(state, told_batch=0))
+
+
+def restored(value: Json) -> LoopState:
+    """Return the state of a `plain` value; one that cannot be read, as of another version, counts from nothing."""
+    try:
+        return msgspec.convert(value, LoopState)
+    except msgspec.ValidationError:
+        return LoopState()
 
 
 def touch(entries: dict[str, _V], key: str, fresh: Callable[[], _V], limit: int) -> _V:

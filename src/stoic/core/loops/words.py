@@ -3,7 +3,7 @@
 import re
 from functools import cache, lru_cache
 
-_REMEMBERED_CHARACTERS = 64
+REMEMBERED_CHARACTERS = 64
 """Names up to this length are split once; tools and their fields have few, and longer ones would fill the memory."""
 
 
@@ -18,7 +18,7 @@ def words(name: str) -> tuple[str, ...]:
 
     Only the last part of a qualified name (`server__tool`, `server.tool`, `server/tool`, `server:tool`) counts.
     """
-    return _split(name) if len(name) <= _REMEMBERED_CHARACTERS else _split.__wrapped__(name)
+    return _split(name) if len(name) <= REMEMBERED_CHARACTERS else _split.__wrapped__(name)
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,210 @@
+"""Masks in a result what changes without meaning anything: fields by their names, texts by their words."""
+
+from functools import lru_cache
+from itertools import islice
+
+import msgspec
+from msgspec.structs import replace
+
+from stoic.core.loops.noise_fields import field_noise, is_http_date, is_timing
+from stoic.core.loops.noise_texts import mask_texts
+from stoic.core.loops.noises import DURATIONS, NOISES, TIMES
+from stoic.core.loops.observation import Nature
+from stoic.core.loops.shapes import is_array, is_object
+from stoic.core.loops.words import REMEMBERED_CHARACTERS
+from stoic.records import Json
+
+_REMEMBERED_FIELDS = 1000
+_DEPTH = 50
+"""Text that is JSON is read as such where no more objects and arrays than this are around it."""
+_EXACT = 2.0**63
+_OPENING = frozenset("{[")
+_TEXTS: set[type] = {str}
+_CONTAINERS: set[type] = {dict, list}
+_PLAIN: set[type] = {int, bool, type(None)}
+"""What stays as it is."""
+_SCALARS = (str, int, float)
+_KINDS = (1 << len(NOISES)) - 1
+_TIMING, _DATE = _KINDS + 1, 2 * (_KINDS + 1)
+"""Marks of a field's name beside the kinds of noise: an object of durations, perhaps the date of an answer."""
+
+_Column = tuple[list[Json], str | int | None, list[str]]
+"""Objects, a field of theirs and its values; with None an array and its values."""
+
+
+class MaskedResult(msgspec.Struct, frozen=True):
+    """A result without its noise."""
+
+    source: str | bytes
+    """The result as it came; a value as JSON."""
+    data: bytes
+    """The text, or canonical JSON: what means the same is the same."""
+    noise: int
+    """Which kinds of noise it held, as bits of `noises.NOISES`."""
+    is_text: bool = False
+
+
+def mask(result: Json, kind: Nature, *, failed: bool) -> MaskedResult:
+    """Mask a raw result; JSON written as text is masked by its fields, any other text by its words.
+
+    Args:
+        result: What the tool returned: text or any JSON value.
+        kind: The call's nature.
+        failed: Whether the tool reported an error.
+    """
+    if failed:
+        kind = replace(kind, traced=False)
+    source = result if isinstance(result, str) else _written(result)
+    value = _parsed(source) if isinstance(source, str) else msgspec.json.decode(source)
+    if value is None and isinstance(source, str):
+        noisy = mask_texts([source], kind, failed=failed)
+        data = noisy.texts[0].encode("utf-8", "surrogatepass")
+        return MaskedResult(source, data, noisy.noise, is_text=True)
+    values = _Values(kind, failed=failed)
+    return MaskedResult(source, values.masked(value), values.noise)
+
+
+def _written(value: Json) -> str | bytes:
+    """Return a value as JSON; one with lone surrogates, which JSON cannot hold, as Python writes it."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeError:
+        return repr(value)
+
+
+def _parsed(text: str) -> Json:
+    """Return the object or array that a text is, or None."""
+    if not text.startswith(("{", "[")):
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+
+
+class _Values:
+    """Masks one JSON value in place and remembers which kinds of noise it held.
+
+    It goes down level by level, and looks at the values of one field in equal objects together: large results are mostly
+    long rows of such.
+    """
+
+    def __init__(self, kind: Nature, *, failed: bool) -> None:
+        self.noise = 0
+        self._kind = kind
+        self._failed = failed
+        self._marks = _marks(kind)
+        self._texts: list[_Column] = []
+        self._below: list[Json] = []
+        """The objects and arrays one level deeper."""
+        self._depth = 0
+
+    def masked(self, value: Json) -> bytes:
+        root = [value]
+        self._below.append(root)
+        while self._below:
+            level, self._below = self._below, []
+            self._level(level)
+            self._depth += 1
+        texts = [text for _, _, column in self._texts for text in column]
+        noisy = mask_texts(texts, self._kind, failed=self._failed)
+        if noisy.texts != texts:
+            masked = iter(noisy.texts)
+            for holders, key, column in self._texts:
+                _put(holders, key, list(islice(masked, len(column))))
+        self.noise |= noisy.noise
+        return msgspec.json.encode(root[0], order="sorted")
+
+    def _level(self, level: list[Json]) -> None:
+        equal: dict[tuple[str, ...], list[dict[str, Json]]] = {}
+        for one in level:
+            if is_object(one):
+                equal.setdefault(tuple(one), []).append(one)
+            else:
+                self._column(one, None, one)
+        for keys, objects in equal.items():
+            for key in keys:
+                self._field(objects, key)
+
+    def _field(self, objects: list[dict[str, Json]], key: str) -> None:
+        """Look at one field of objects that have the same fields."""
+        mark = self._marks.get(key)
+        if mark is None:
+            mark = _mark(key, self._kind)
+            if len(self._marks) < _REMEMBERED_FIELDS and len(key) <= REMEMBERED_CHARACTERS:
+                self._marks[key] = mark
+        values = [one[key] for one in objects]
+        if mark or None in values:
+            objects = [one for one in objects if not self._is_done(mark, one, key)]
+            values = [one[key] for one in objects]
+        self._column(objects, key, values)
+
+    def _column(self, holders: list[Json], key: str | None, values: list[Json]) -> None:
+        """Look at an array's values, or those of one field of objects."""
+        kinds: set[type] = set(map(type, values))
+        if kinds == _TEXTS and (self._depth > _DEPTH or _OPENING.isdisjoint([one[:1] for one in values])):
+            self._texts.append((holders, key, values))
+        elif kinds <= _CONTAINERS:
+            self._below += values
+        elif not kinds <= _PLAIN:
+            for place, value in enumerate(values):
+                if key is None:
+                    self._value(holders, place, value)
+                else:
+                    self._value(holders[place], key, value)
+
+    def _value(self, holder: Json, key: str | int, value: Json) -> None:
+        """Look at one value among others of other types."""
+        if isinstance(value, float):
+            if value.is_integer() and abs(value) < _EXACT:
+                holder[key] = int(value)
+        elif isinstance(value, str):
+            inner = _parsed(value) if self._depth <= _DEPTH else None
+            if inner is None:
+                self._texts.append(([holder], key, [value]))
+            else:
+                holder[key] = inner
+                self._below.append(inner)
+        elif is_object(value) or is_array(value):
+            self._below.append(value)
+
+    def _is_done(self, mark: int, one: dict[str, Json], key: str) -> bool:
+        """Mask a field that is noise, drop one that is null, and tell whether it was either."""
+        value = one[key]
+        if value is None:
+            del one[key]  # absent means the same
+        elif mark & _KINDS and isinstance(value, _SCALARS) and not isinstance(value, bool):
+            self.noise |= mark & _KINDS
+            one[key] = "?"
+        elif mark & _TIMING and is_object(value):
+            self.noise |= DURATIONS
+            one[key] = sorted(value)
+        elif mark & _DATE and isinstance(value, str) and is_http_date(value):
+            self.noise |= TIMES
+            one[key] = "?"
+        else:
+            return False
+        return True
+
+
+@lru_cache(maxsize=32)
+def _marks(kind: Nature) -> dict[str, int]:  # noqa: ARG001  # a cache's key
+    """Return the marks of fields seen before in results of such calls."""
+    return {}
+
+
+def _mark(key: str, kind: Nature) -> int:
+    """Return what a field's name says: which noise its value is, and what else its value may be."""
+    mark = field_noise(key, kind)
+    if key.lower() == "date":
+        mark |= _DATE
+    return mark | _TIMING if is_timing(key) else mark
+
+
+def _put(holders: list[Json], key: str | int | None, values: list[str]) -> None:
+    """Put a column's values in the place of those that it had."""
+    if key is None:
+        holders[:] = values
+    else:
+        for holder, value in zip(holders, values, strict=True):
+            holder[key] = value
