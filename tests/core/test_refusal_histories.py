@@ -198,6 +198,9 @@ def marker_of(row: Row) -> str:
 
 
 RefusedHistories.TestCase.settings = settings(
-    max_examples=100, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=100,
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 TestRefusedHistories = RefusedHistories.TestCase

@@ -209,10 +209,12 @@ def _taken_apart(value: Any) -> tuple[Any, list[ImagePart]]:
         return value, []
     parts = cast("Sequence[Any]", value)
     images = [part for part in parts if isinstance(part, ImagePart)]
+    if not images:
+        return parts, []
     rest = [part for part in parts if not isinstance(part, ImagePart)]
-    if images and all(isinstance(part, str) for part in rest):
+    if all(isinstance(part, str) for part in rest):
         return "\n".join(rest), images
-    return (rest if images else value), images
+    return rest, images
 
 
 def _shown(tool: str, value: Any) -> str:
