@@ -70,8 +70,10 @@ def in_turns(*turns: list[Report]) -> Reply:
 # ---- across turns ---------------------------------------------------------------------------------
 
 
-def test_a_turn_that_counts_nothing_saves_nothing():
-    world = world_of(scripted(said("hello")))
+@pytest.mark.parametrize("opening", [("message", {"text": "go"}), ("event", FROM_OUTSIDE)])
+def test_a_turn_that_counts_nothing_saves_nothing(opening):
+    world = World(plan(*TOOLS), scripted(said("hello")))
+    world.put(*opening)
     life = Life(world)
     while not life.finished:
         assert not isinstance(life.command, Commit) or life.command.guard is None
@@ -137,6 +139,22 @@ def test_after_a_stop_a_turn_that_does_something_else_completes():
     world.put("event", FROM_THREAD)
     world.reply = in_turns([called(("put", "{}")), said("Done.")])
     assert ending_of(world).text == "Done."
+
+
+def test_of_the_rows_only_calls_that_were_counted_and_words_beside_calls_count_again():
+    world = world_of(in_turns([called(("look", "{}"), text="I look."), said("I look.")]))
+    life = Life(world)
+    while not world.executed:
+        life.step()
+    life.cancelling = ""
+    life.finish()
+    world.message()
+    run(world)
+    assert counted(world, 1) == [None]
+    rows = [row for row in world.rows if row.kind in {"reply", "result"}]
+    assert Guard(world.plan.tools, None, rows).unsaved()["calls"] == {}
+    assert sum(Guard(world.plan.tools, None, rows).unsaved()["texts"].values()) == 1
+    assert Guard(world.plan.tools, None, [row for row in rows if row.kind == "result"]).unsaved() is None
 
 
 def test_a_state_of_another_version_counts_from_nothing():

@@ -201,7 +201,9 @@ def test_an_image_that_was_answered_once_never_changes(place: str | None):
 
 def test_an_image_from_before_any_turn_gives_way_too():
     history = History("t")
-    history.fold(row(1, "event", {"text": "early", "images": [{"media_type": "image/png", "data_base64": FIRST}]}))
+    history.fold(
+        row(1, "a kind of tomorrow", {"text": "early", "images": [{"media_type": "image/png", "data_base64": FIRST}]})
+    )
     history.fold_views(without_images(history.increment, None)[0])
     assert images_of(history.increment[0]) == []
 

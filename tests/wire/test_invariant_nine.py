@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.wire.apis import APIS, OTHER_TOOL, PIXEL, TOOL
 
+from stoic.core.notes import WITHHELD_RESULT
 from stoic.records import Row, ViewChange
 from stoic.runtime.plain_rendering import PlainRenderer
 from stoic.runtime.transcript import Transcript
@@ -106,7 +107,7 @@ def quarantine(draw, log, rows):
     for row in rows:
         if draw(st.booleans()):
             if row.kind == "result":
-                view = {"text": "(withheld)", "failure": "unknown"}
+                view = {"text": WITHHELD_RESULT, "failure": "unknown"}
                 changes.append(ViewChange(seq=row.seq, quarantine="placeholder", view=view))
             else:
                 changes.append(ViewChange(seq=row.seq, quarantine="excluded"))

@@ -332,6 +332,7 @@ EVIDENCE = {
     "metadata": ({"metadata": {"retry_after": 7}}, "body.error.metadata.retry_after", "7"),
     "inner header": ({"metadata": {"headers": {"Retry-After": "7"}}}, "body.error.metadata.headers.retry-after", "7"),
     "text": ({"message": "Rate limited. Try Again In 7s."}, "body.error.message", "Try Again In 7s"),
+    "moment": ({"message": "It resets on 1796011207."}, "body.error.message", "resets on 1796011207"),
 }
 
 
@@ -347,6 +348,13 @@ def test_wait_names_the_field_that_stated_it(name):
 def test_clock_time_without_days_has_none():
     assert wait(message="Try again in 00:00:09.") == 9000
     assert wait(message="Try again in 1.00:00:09.") == 86_409_000
+    assert wait(message="Try again in 01:02:03.") == 3_723_000
+
+
+def test_only_the_first_4000_characters_of_an_error_are_read():
+    stated = "try again in 7"
+    assert wait(message=" " * (3999 - len(stated)) + stated + "s") == 7000
+    assert wait(message=" " * (4000 - len(stated)) + stated + "s") is None
 
 
 def test_header_with_a_date_without_a_zone_means_universal_time():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.loops.traces import call
 
-from stoic.core.loops.identity import _tidy, identify
+from stoic.core.loops.identity import _tidy, essential, identify
 
 
 def same(one, other, tool="read_file", **more):
@@ -120,3 +120,8 @@ def test_one_thing_among_many_has_no_account_of_its_own_and_a_place_has():
     assert (thing.contained, place.contained, neither.contained) == (False, True, True)
     assert thing.target != thing.whole != place.target
     assert neither.target == neither.whole
+
+
+def test_the_journal_tells_operations_apart_by_all_but_cosmetics_and_patience():
+    assert essential(call("read_file", {"path": "./a", "thought": "x", "limit": 5})) == {"path": "a", "limit": 5}
+    assert essential(call("bash", {"command": "ls  -l", "timeout": 5})) == {"command": "ls -l"}
