@@ -45,7 +45,7 @@ def test_continue_without_a_prompt_goes_on_with_the_open_turn(bench):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["hi", "--continue"], "--continue: there is no thread yet"),
+        (["hi", "--continue"], "--continue: there is no log at"),
         (["hi", "--continue", "--thread", "t"], "--continue and --thread both name a thread"),
         (["hi", "--max-seconds", "0"], "--max-seconds is 0; it must be a number above 0"),
         (["hi", "--max-seconds", "nan"], "--max-seconds is nan; it must be a number above 0"),

@@ -332,7 +332,11 @@ EVIDENCE = {
     "metadata": ({"metadata": {"retry_after": 7}}, "body.error.metadata.retry_after", "7"),
     "inner header": ({"metadata": {"headers": {"Retry-After": "7"}}}, "body.error.metadata.headers.retry-after", "7"),
     "text": ({"message": "Rate limited. Try Again In 7s."}, "body.error.message", "Try Again In 7s"),
-    "moment": ({"message": "It resets on 1796011207."}, "body.error.message", "resets on 1796011207"),
+    "moment": (
+        {"headers": {"Date": "Mon, 30 Nov 2026 04:00:00 GMT"}, "message": "It resets on 1796011207."},
+        "body.error.message",
+        "resets on 1796011207",
+    ),
 }
 
 

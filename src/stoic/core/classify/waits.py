@@ -176,8 +176,8 @@ def _from_fields(error: ErrorObject, now_ms: int | None, zone_hours: int) -> Sta
         if delay is None:
             continue
         wait_ms = _delay_ms(delay)
-        value = delay if isinstance(delay, str) else f"{(wait_ms or 0) / 1000:g}s"
-        found = _stated(f"{error.path}.details[{index}].retryDelay", value, wait_ms)
+        told = delay if isinstance(delay, str) or wait_ms is None else f"{wait_ms / 1000:g}s"
+        found = _stated(f"{error.path}.details[{index}].retryDelay", str(told), wait_ms)
         if found:
             return found
     metadata = mapping(error.data.get("metadata"))
