@@ -438,3 +438,48 @@ def test_a_generator_made_anew_after_any_commit_of_a_refused_turn_sends_the_same
             if view not in views:
                 views.append(view)
         assert views == wanted
+
+
+def test_of_several_images_the_one_the_provider_points_at_is_withheld():
+    def picture(name: str) -> dict[str, object]:
+        image = {"type": "image", "media_type": "image/png", "data_base64": name}
+        return {"kind": "mail", "payload": name, "text": f"[event mail] {name}", "images": [image]}
+
+    error = {
+        "code": "content_policy_violation",
+        "type": "invalid_request_error",
+        "message": "x",
+        "param": "messages[1].content[1]",
+    }
+    refused_image = Report(
+        provider="openai-chat", api="chat", model="m", status=400, headers={}, body={"error": error}, parts=None
+    )
+    replies = iter([called(("look", "{}")), refused_image, said("fine")])
+    of = world(lambda _, __: next(replies))
+    of.located = ["b2xk"]
+    of.message()
+    life = Life(of)
+    while not rows(of, "result"):
+        life.step()
+    life.generator.close()
+    of.put("event", picture("b2xk"))
+    of.put("event", picture("bmV3"))
+    assert ended(run(of)).outcome == "completed"
+    older, newer = rows(of, "event")
+    assert older.view is not None
+    assert older.view["withheld_images"] == 1
+    assert newer.view is None
+
+
+def test_a_result_of_a_call_that_the_reply_does_not_have_settles_nothing():
+    of = with_result("x", lambda _, __: said("done"))
+    of.message()
+    life = Life(of)
+    while not rows(of, "result"):
+        life.step()
+    history = of.history()
+    stray = replace(rows(of, "result")[0], seq=len(of.rows) + 1, content=rows(of, "result")[0].content | {"call": 9})
+    history.fold(stray)
+    assert history.turn is not None
+    assert [call.settled for call in history.turn.calls] == [True]
+    life.generator.close()

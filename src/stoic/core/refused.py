@@ -155,13 +155,10 @@ def _exhausted(ctx: Context, met: Met, fate: Disposition) -> Part[Outcome | None
 
 
 def _counted(ctx: Context, met: Met) -> RefusalState:
-    """Return the provider's state after this verdict; one that is only remembered is no new verdict."""
+    """Return the provider's state after this verdict; one that is only remembered is dated as it was."""
     route = ctx.candidate.route
-    known = ctx.history.refusal_of(route.provider)
-    if known is not None and not met.attempt:
-        return known
     return after_refusal(
-        known,
+        ctx.history.refusal_of(route.provider),
         provider=route.provider,
         model=route.model,
         category=met.verdict.category,
