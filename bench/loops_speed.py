@@ -165,7 +165,7 @@ def main():
     rows.append(("state after 5,000 calls", size, size, STATE_BYTES, "bytes"))
     statements = [
         f"import stoic; {names}"
-        for names in ("stoic.LoopDetector", "stoic.classify", "stoic.LoopDetector, stoic.classify")
+        for names in ("stoic.LoopDetector", "stoic.LoopDetector, stoic.classify", "stoic.LoopDetector, stoic.Verdict")
     ]
     rows += [(name, *ratios, IMPORT_RATIO, "x msgspec") for name, ratios in import_ratios(statements).items()]
     missed = 0

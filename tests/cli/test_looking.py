@@ -1,6 +1,5 @@
 """`stoic show` and `stoic threads`: what the log looks like to a person and to a program."""
 
-import contextlib
 import json
 import os
 from typing import Any
@@ -199,7 +198,6 @@ def test_after_a_kill_show_says_what_is_known_and_how_to_go_on(bench):
         shown, listed, journal = (bench.stoic(*each).stdout for each in (["show", "t"], ["threads"], OPERATIONS))
         program = json.loads(bench.stoic("show", "t", "--json").stdout)
         undecided = bench.stoic(*OPERATIONS, "--unknown", "--json").stdout
-        let_end(bench.workspace / "block")
         assert bench.stoic(*bench.working(provider, "--thread", "t", "--yes")).returncode == 0
     assert "thread t · 1 turn · open (running)" in running
     assert "no result yet: running · t.1.1.0" in running
@@ -214,12 +212,6 @@ def test_after_a_kill_show_says_what_is_known_and_how_to_go_on(bench):
 
 
 OPERATIONS = ["operations", "list"]
-
-
-def let_end(pipe) -> None:
-    """Let whoever still reads the pipe come to its end."""
-    with contextlib.suppress(OSError):  # nobody does
-        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
 
 
 def test_show_names_messages_that_wait_and_what_a_parked_turn_waits_for(bench):

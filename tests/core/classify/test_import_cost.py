@@ -6,8 +6,13 @@ What that costs in CPU is measured by `bench/classify_speed.py`.
 import subprocess
 import sys
 
+import pytest
+
+from stoic.core import classify
+
+AT_IMPORT = {"stoic", "stoic.core", "stoic.core.classify"}
 LIBRARY = {"stoic", "stoic.core", "stoic.core.failures", "stoic.records"}
-AT_IMPORT = LIBRARY | {"stoic.core.classify", "stoic.core.classify.verdict"}
+TYPES = AT_IMPORT | LIBRARY | {"stoic.core.classify.verdict"}
 
 
 def loaded_by(statement):
@@ -27,13 +32,23 @@ def test_public_name_loads_its_own_few_modules_and_nothing_else():
     assert loaded_by("import stoic; stoic.classify") == AT_IMPORT
 
 
+@pytest.mark.parametrize("name", ["Verdict", "Evidence"])
+def test_types_of_verdicts_are_loaded_when_they_are_asked_for(name):
+    assert loaded_by(f"from stoic.core.classify import {name}") == TYPES
+
+
+def test_a_name_that_the_package_does_not_have_is_no_attribute():
+    with pytest.raises(AttributeError, match="has no attribute 'Failure'"):
+        classify.Failure  # noqa: B018  # looking is the test
+
+
 def test_first_plain_reply_loads_no_table():
     report = (
         "stoic.records.Report(provider='openai-chat', api='chat', status=200, ended=True, finish='stop', "
         "parts=[stoic.records.TextPart(text='hi')])"
     )
-    loaded = loaded_by(f"import stoic; stoic.classify({report})")
-    assert loaded == AT_IMPORT | {"stoic.core.classify.plain"}
+    loaded = loaded_by(f"import stoic, stoic.records; stoic.classify({report})")
+    assert loaded == TYPES | {"stoic.core.classify.plain"}
 
 
 def test_import_and_use_load_nothing_of_the_runtime():

@@ -2,7 +2,7 @@
 
 from tests.core.loops.traces import call
 
-from stoic.core.loops import LoopDetector
+from stoic.core.loops import LoopDetector, Thresholds
 
 READ = call("read_file", {"path": "a"})
 EDIT = call("edit_file", {"path": "a", "old": "x", "new": "y"})
@@ -210,3 +210,26 @@ def test_only_what_asks_stagnates_when_it_fails_alike():
     assert failing("bash", "command", "mv a{0} b{0}")[1] == [None] * 10
     assert failing("bash", "command", "./step {}")[1] == [None] * 9 + ["stagnation"]
     assert failing("read_file", "path", "f{}")[1] == [None] * 9 + ["stagnation"]
+
+
+LOWEST = Thresholds(warning=1, critical=2, breaker=3)
+
+
+def test_at_the_lowest_thresholds_a_first_failure_that_is_no_denial_is_not_warned_about():
+    detector = LoopDetector(LOWEST)
+    assert detector.after(call("foo", known=False), "no such tool", failed=True).rule is None
+
+
+def test_at_the_lowest_thresholds_the_same_denied_call_again_is_no_other_call_denied():
+    detector = LoopDetector(LOWEST)
+    denied_call = call("foo", known=False)
+    rules_told = [detector.after(denied_call, "forbidden", failed=True).rule for _ in range(2)]
+    assert rules_told == ["same_error_varied_args", "no_new_information"]
+
+
+def test_only_a_command_that_may_change_something_frees_a_blocked_check():
+    detector = after_runs(READ, 30)
+    detector.after(call("bash", {"command": "cat b"}), "text")
+    assert detector.before(READ).action == "block"
+    detector.after(call("bash", {"command": "./fix"}), "fixed")
+    assert detector.before(READ).action == "ok"

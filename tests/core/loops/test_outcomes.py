@@ -42,6 +42,10 @@ def seen(result, tool="job_status", failed=False):
         ('{"a": "b"} c', '{"a": "b"} d', "bash"),
         ({"x": '{"a": 1'}, {"x": '{"a": 2'}, "bash"),
         ("null", None, "bash"),
+        ({"elapsed": {"steps": 3}}, {"elapsed": {"steps": 4}}, "bash"),
+        ({"date": {"steps": 3}}, {"date": {"steps": 4}}, "bash"),
+        ({"timings": 3}, {"timings": 4}, "bash"),
+        ({"date": "Monday"}, {"date": "Tuesday"}, "get_page"),
     ],
 )
 def test_what_may_be_progress_is_news(one, other, tool):

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stoic.core.loops import noise_expressions as expressions
@@ -81,6 +81,7 @@ def test_ruling_out_changes_nothing_in_long_texts(text, long, first):
     assert masked(whole) == masked_without_a_look(whole)
 
 
+@example(["2026-05-01 10:00", ""])
 @settings(max_examples=300, deadline=None)
 @given(st.lists(TEXTS | st.sampled_from(["", "\0", "\n\0 \0", BARRIER]), max_size=6))
 def test_texts_masked_together_are_masked_as_each_alone(texts):

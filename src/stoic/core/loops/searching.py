@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -34,8 +34,6 @@ _NAMES = r"(?:[a-z]{3},? {0,2}){0,2}"
 """Of a day and a month, before the digits of a date."""
 _Which = tuple[int, str]
 """A kind of noise, by its place, and one of its words."""
-_Wanted = tuple[str, str, _Which]
-"""What a text must hold, its longest run of letters, and what for."""
 
 
 class Noise(msgspec.Struct, frozen=True):
@@ -72,16 +70,16 @@ class Noises:
 
     def __init__(self, noises: Iterable[Noise]) -> None:
         self._noises = tuple(noises)
-        self._anywhere: list[_Wanted] = []
-        self._near: list[_Wanted] = []
+        self._searches: dict[_Which, re.Pattern[str]] = {}
+        self._leads: dict[_Which, re.Pattern[str]] = {}
+        self._anywhere = _Needles()
+        self._near = _Needles()
         """What must stand shortly before a digit."""
-        self._searches: dict[tuple[int, str], re.Pattern[str]] = {}
-        self._leads: dict[tuple[int, str], re.Pattern[str]] = {}
         for place, noise in enumerate(self._noises):
             wanted = self._near if noise.near else self._anywhere
             for word in noise.words or ("",):
                 for needle in noise.needles or (word[::-1] if noise.mirrored else word,):
-                    wanted.append((needle, _longest_run(needle), (place, word)))
+                    wanted.add(needle, (place, word))
 
     def mask(self, masked: Masked) -> None:
         """Mask the noise in a text."""
@@ -96,18 +94,13 @@ class Noises:
 
     def _held(self, masked: Masked) -> list[_Which]:
         """Return what kinds of noise a text may hold, each with one of its words."""
-        flat, words = masked.flat, masked.words
-        if words is not None:
-            runs = [(text, which) for text, run, which in chain(self._anywhere, self._near) if run in words]
-            return [which for text, which in runs if text in flat]
-        held = [which for text, _, which in self._anywhere if text in flat]
+        held = self._anywhere.held(masked)
         if not masked.digits:
             return held
-        if len(flat) <= _SMALL:
-            return held + [which for text, _, which in self._near if text in flat]
+        if masked.words is not None or len(masked.flat) <= _SMALL:
+            return held + self._near.held(masked)
         before = masked.before_digits()
-        near = [which for text, _, which in self._near if text in before]
-        return held + [which for which in near if self._lead(which).search(before)]
+        return held + [one for one in self._near.within(before) if self._lead(one).search(before)]
 
     def _lead(self, which: _Which) -> re.Pattern[str]:
         """Return a search for what stands before a digit where there is such noise."""
@@ -115,6 +108,33 @@ class Noises:
         if lead is None:
             lead = self._leads[which] = re.compile(_head(self._noises[which[0]], which[1]) + _NAMES + r"(?=\0)")
         return lead
+
+
+class _Needles:
+    """Texts of which each stands for something that a text can only hold together with it."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._runs: list[str] = []
+        """The longest run of letters of each."""
+        self._which: list[_Which] = []
+
+    def add(self, text: str, which: _Which) -> None:
+        """Add what stands for a kind of noise and one of its words."""
+        self._texts.append(text)
+        self._runs.append(_longest_run(text))
+        self._which.append(which)
+
+    def within(self, text: str) -> list[_Which]:
+        """Return what those stand for that a text holds."""
+        return list(compress(self._which, map(text.__contains__, self._texts)))
+
+    def held(self, masked: Masked) -> list[_Which]:
+        """Return what those stand for that the flat form of a text holds."""
+        if masked.words is None:
+            return self.within(masked.flat)
+        known = compress(zip(self._texts, self._which, strict=True), map(masked.words.__contains__, self._runs))
+        return [which for text, which in known if text in masked.flat]
 
 
 class Masked:
