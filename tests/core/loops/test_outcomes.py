@@ -181,6 +181,59 @@ def test_a_fence_is_masked_only_where_it_stands_at_both_ends():
     assert seen("<<<FOREIGN_ab12cd34>>>", "web_open").masked != seen("<<<FOREIGN_ef56ab78>>>", "web_open").masked
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        '<x id="{0}">same</x id="{0}">',
+        "<data-{0}>same</data-{0}>",
+        "\x1b[32m<data-{0}>\r\nsame</data-{0}>",
+        {"page": "<data-{0}>same</data-{0}>", "other": "<b>text</b>"},
+    ],
+)
+def test_the_nonces_of_an_envelope_are_masked(form):
+    def outcome_of(nonce):
+        filled = {key: one.format(nonce) for key, one in form.items()} if isinstance(form, dict) else form.format(nonce)
+        return seen(filled, "web_open")
+
+    assert outcome_of("ab12cd34").masked == outcome_of("ef56ab78").masked
+    assert noise_names(outcome_of("ab12cd34").noise) == ["nonces"]
+
+
+def test_markup_is_no_envelope():
+    assert seen("<p>same</p>", "web_open").noise == seen("<!doctype html>", "web_open").noise == 0
+    assert seen("<a_b1>x</a_b1>", "web_open").masked != seen("<a_b2>x</a_b2>", "web_open").masked
+
+
+def test_the_times_of_log_lines_are_noise_in_a_run_and_in_an_error_alone():
+    def stamped(command, second, **more):
+        line = f"2026-05-01 10:00:0{second} started\n[01/May/2026:10:00:0{second}] done"
+        return outcome(line, identify(call("bash", {"command": command})), failed=more.get("failed", False)).masked
+
+    assert stamped("./run", 1) == stamped("./run", 2)
+    assert stamped("cat log", 1) != stamped("cat log", 2)
+    assert stamped("cat log", 1, failed=True) == stamped("cat log", 2, failed=True)
+    one, other = (seen(f"2026-05-01 10:00:0{second} x", "read_file").masked for second in (1, 2))
+    assert one != other
+
+
+def test_the_middle_of_a_very_long_text_is_not_searched_for_noise():
+    def around(first, middle, last):
+        return seen(
+            "x" * 99_980
+            + f" took {first} s "
+            + "x" * 200_000
+            + f" took {middle} s "
+            + "x" * 200_000
+            + f" took {last} s"
+        )
+
+    assert around(1, 5, 1).masked == around(2, 5, 2).masked
+    assert around(1, 5, 1).masked != around(1, 6, 1).masked
+    assert (
+        seen(["x" * 300_000 + " took 1 s", "took 1 s"]).masked == seen(["x" * 300_000 + " took 2 s", "took 2 s"]).masked
+    )
+
+
 def test_timings_are_noise_and_totals_are_not():
     assert seen({"timings": {"a": 1}}).masked == seen({"timings": {"a": 2}}).masked
     assert seen({"counts": {"a": 1}}).masked != seen({"counts": {"a": 2}}).masked

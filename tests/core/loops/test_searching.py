@@ -82,10 +82,12 @@ def test_ruling_out_changes_nothing_in_long_texts(text, long, first):
 
 
 @example(["2026-05-01 10:00", ""])
+@example(["a\n\0 \0", "b"])
+@example([f"a{BARRIER}c", "b"])
 @settings(max_examples=300, deadline=None)
 @given(st.lists(TEXTS | st.sampled_from(["", "\0", "\n\0 \0", BARRIER]), max_size=6))
 def test_texts_masked_together_are_masked_as_each_alone(texts):
-    kind = Nature(effect="exec", doing="run")
+    kind = Nature(effect="exec", doing="run", creates=True, clock=True)
     together = mask_texts(texts, kind, failed=True)
     alone = [mask_texts([one], kind, failed=True) for one in texts]
     assert together.texts == [one.texts[0] for one in alone]

@@ -30,7 +30,7 @@ _MONTH = rf"(?:{'|'.join(_MONTHS)})"
 _WEEKDAY = r"(?:mon|tue|wed|thu|fri|sat|sun)"
 _CLOCK = r"\d\d:\d\d:\d\d"
 HTTP_DATE = rf"(?:{_WEEKDAY}, )?\d{{1,2}} {_MONTH} \d{{4}} {_CLOCK}(?: (?:gmt|utc|[+-]\d{{4}}))?"
-_ISO = r"0000[-/]00[-/]00[t ]00:00(?::00)?(?:[.,]0{1,9})?\s?(?:z|utc|[+-]00:?00)?"
+_ISO = r"0000[-/]00[-/]00[t ]00:00(?::00)?(?:[.,]0{1,9})?(?: ?(?:z|utc|[+-]00:?00))?"
 _NAMED_DATE = (
     rf"(?:{HTTP_DATE}|(?:{_WEEKDAY} )?{_MONTH} {{1,2}}\d{{1,2}} {_CLOCK}(?: [a-z]{{3,4}}\b)?(?: \d{{4}})?"
     rf"|\d\d/{_MONTH}/\d{{4}}:{_CLOCK}(?: [+-]\d{{4}})?)"

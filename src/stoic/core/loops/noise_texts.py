@@ -83,7 +83,8 @@ def _masked(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
     bare = list(map(str.strip, texts))
     joined = _START + BARRIER.join(bare)
     if len(texts) > 1 and joined.count("\0") != len(texts) * BARRIER.count("\0") - 1:
-        return _masked_alone(texts, kind, failed=failed)
+        alone = [_masked([one], kind, failed=failed) for one in texts]
+        return MaskedTexts([one.texts[0] for one in alone], reduce(lambda bits, one: bits | one.noise, alone, 0))
     noise = 0
     if "\x1b" in joined or "\r" in joined or ("<" in joined and "</" in joined) or pattern(_FENCED).search(joined):
         clean = [pattern(_ESCAPE).sub("", one).replace("\r\n", "\n").strip() for one in bare]
@@ -97,16 +98,7 @@ def _masked(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
     stamped = failed or (kind.effect == "exec" and kind.doing != "read")
     _noises(kind.traced, failed, stamped, kind.creates, kind.clock).mask(masked)
     text = masked.text[len(_START) :]
-    parts = text.split(BARRIER) if len(texts) > 1 else [text]
-    if len(parts) != len(texts):
-        return _masked_alone(texts, kind, failed=failed)  # noise at a text's end took a part of its barrier along
-    return MaskedTexts(parts, noise | masked.noise)
-
-
-def _masked_alone(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
-    """Mask texts that cannot be masked as one."""
-    alone = [_masked([one], kind, failed=failed) for one in texts]
-    return MaskedTexts([one.texts[0] for one in alone], reduce(lambda bits, one: bits | one.noise, alone, 0))
+    return MaskedTexts(text.split(BARRIER) if len(texts) > 1 else [text], noise | masked.noise)
 
 
 @cache
