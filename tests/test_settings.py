@@ -21,6 +21,8 @@ ca_file = "/file.pem"
 [limits]
 deadline_seconds = 1
 compact_at_share = 0.5
+sends_at_once = 3
+asks_again = "deny"
 [providers.openai]
 base_url = "http://file/v1"
 key = "sk-file"
@@ -37,6 +39,8 @@ VARIABLES = {
     "ca_file": ("SSL_CERT_FILE", "/variable.pem", "/variable.pem"),
     "deadline_seconds": ("STOIC_DEADLINE_SECONDS", "2.5", 2.5),
     "compact_at_share": ("STOIC_COMPACT_AT_SHARE", "1", 1),
+    "sends_at_once": ("STOIC_SENDS_AT_ONCE", "4", 4),
+    "asks_again": ("STOIC_ASKS_AGAIN", "allow", "allow"),
 }
 IN_FILE = {
     "models": ["openai:file"],
@@ -47,6 +51,8 @@ IN_FILE = {
     "ca_file": "/file.pem",
     "deadline_seconds": 1,
     "compact_at_share": 0.5,
+    "sends_at_once": 3,
+    "asks_again": "deny",
 }
 DEFAULTS = {
     "models": [],
@@ -57,6 +63,8 @@ DEFAULTS = {
     "ca_file": None,
     "deadline_seconds": 600,
     "compact_at_share": 0.8,
+    "sends_at_once": 32,
+    "asks_again": "ask",
 }
 BARE = {"HOME": "/h"}
 

@@ -58,6 +58,10 @@ class LimitsSection(Record, frozen=True):
     """Longest duration of one send; default 600."""
     compact_at_share: float | None = None
     """How full the model's context window may be before the conversation's beginning is summed up; default 0.8."""
+    sends_at_once: int | None = None
+    """Requests to one route that a process has under way at a time; default 32."""
+    asks_again: Literal["allow", "ask", "deny"] | None = None
+    """What becomes of a task whose brief another provider has refused; default `ask`: a person decides."""
 
 
 class ChannelSection(Record, frozen=True):
@@ -199,6 +203,8 @@ def _check_values(path: Path, found: Configuration) -> None:
         raise ConfigurationError(f"{path}: parameters: {error}") from None
     if found.limits.deadline_seconds is not None and found.limits.deadline_seconds <= 0:
         raise ConfigurationError(f"{path}: limits.deadline_seconds must be above 0; correct it there")
+    if found.limits.sends_at_once is not None and found.limits.sends_at_once < 1:
+        raise ConfigurationError(f"{path}: limits.sends_at_once must be at least 1; correct it there")
     if found.limits.compact_at_share is not None and not 0 < found.limits.compact_at_share <= 1:
         raise ConfigurationError(f"{path}: limits.compact_at_share must be above 0 and at most 1; correct it there")
     if found.notices.budget_per_day is not None and found.notices.budget_per_day < 0:

@@ -9,6 +9,10 @@ class UsageError(StoicError):
     """The caller asked for something that cannot be: a wrong argument, an unknown model, a malformed file."""
 
 
+class UnknownAgentError(UsageError):
+    """A thread belongs to an agent that this program does not know."""
+
+
 class ConfigurationError(UsageError):
     """A setting, environment variable or key is missing or wrong."""
 

@@ -9,6 +9,7 @@ from stoic.records import (
     InboxEntry,
     Json,
     Lease,
+    Memory,
     Message,
     Notice,
     NoticeBudget,
@@ -19,10 +20,13 @@ from stoic.records import (
     RefusedBytes,
     Report,
     Row,
+    Schedule,
     Step,
+    StoredDelivery,
     StoredNotice,
     ThreadRecord,
     ToolSchema,
+    Work,
 )
 from stoic.sampling import Sampling
 
@@ -161,6 +165,32 @@ class Store(Protocol):
         """Store what a person decided of a route; what attempts say is stored with their step."""
         ...
 
+    async def work(self, now_ms: int) -> list[Work]:
+        """Return the threads that there may be something to do on: open, due by the clock, or with unread entries."""
+        ...
+
+    async def next_wake_ms(self, now_ms: int) -> int | None:
+        """Return when the next parked turn is due by the clock; None: none is."""
+        ...
+
+    async def parked(self) -> list[ThreadRecord]:
+        """Return the threads whose turn is parked, the oldest first."""
+        ...
+
+    async def tasks(
+        self, *, owner: str | None = None, root: str | None = None, limit: int = 1000
+    ) -> list[ThreadRecord]:
+        """Return threads that count as tasks, of an owner, under a root, or all, the newest first."""
+        ...
+
+    async def deliveries(self, *, task: str | None = None, owner: str | None = None) -> list[StoredDelivery]:
+        """Return what was delivered of a task, to an owner, or at all, the newest first."""
+        ...
+
+    async def refused_briefs(self, root: str, brief: str) -> list[RefusedBytes]:
+        """Return who has refused a brief of that hash under a root, the oldest first."""
+        ...
+
     async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
         """Return the requests that were refused after that time, of all threads."""
         ...
@@ -192,6 +222,48 @@ class Store(Protocol):
 
     def changes(self) -> AsyncIterator[None]:
         """Yield whenever anybody, this process or another, may have written: at most 250 ms late."""
+        ...
+
+    async def remember(self, memory: Memory) -> bool:
+        """Store a memory; False, and nothing stored: its id is known, or its thread ended by refusal. Raises StoreError."""
+        ...
+
+    async def recall(self, scope: str | None, query: str, limit: int) -> list[Memory]:
+        """Return the memories of a scope that hold any of the query's words, the best match first.
+
+        None of a thread that ended by refusal is among them. No scope: of all. A query without words: the newest ones.
+        """
+        ...
+
+    async def memories(self, scope: str | None, limit: int) -> list[Memory]:
+        """Return the memories of a scope, or of all, the newest first, also those that `recall` leaves out: for people."""
+        ...
+
+    async def forget(self, scope: str | None, memory: str) -> bool:
+        """Delete a memory of a scope, or of any, by its id; False: there is none."""
+        ...
+
+    async def put_schedule(self, schedule: Schedule) -> None:
+        """Store a schedule; of one that is known only `paused` and `next_due_at` change.
+
+        Raises StoreError (no such thread, or it is not paused and its thread ended by refusal).
+        """
+        ...
+
+    async def schedules(self) -> list[Schedule]:
+        """Return all schedules, the oldest first."""
+        ...
+
+    async def delete_schedule(self, schedule: str) -> bool:
+        """Delete a schedule by its id; False: there is none."""
+        ...
+
+    async def fire_schedule(self, schedule: Schedule, entry: InboxEntry, next_due_at: int) -> bool:
+        """Move a schedule on from the due time the caller knows, and enter its prompt into its thread's inbox.
+
+        False: nothing was entered, since somebody was faster, it is paused, an earlier prompt of it is still unread (then
+        it moved on all the same), or its thread ended by refusal (then it is paused).
+        """
         ...
 
 

@@ -118,6 +118,14 @@ class ThreadRecord(Record, frozen=True):
     """The lease holder's owner id, or None."""
     title: str | None = None
     meta: dict[str, Json] = {}
+    phase: Literal["idle", "open", "parked"] = "idle"
+    """Whether a turn is open, and whether it waits for something: `parked` says what for."""
+    parked: Json = None
+    """The content of the row by which the turn was parked."""
+    wake_at_ms: int | None = None
+    """When a parked turn is to be looked at again, whatever else comes."""
+    is_stopped: bool = False
+    """Whether it ended by refusal: nothing of it ever runs again."""
 
 
 class Owner(Record, frozen=True):
@@ -222,6 +230,84 @@ class RefusedBytes(Record, frozen=True):
     category: str | None = None
 
 
+class OperationFact(Record, frozen=True):
+    """An operation that has not ended as its owner may know it: never a byte of its arguments."""
+
+    id: str
+    tool: str
+    state: OperationState
+
+
+class ShellFact(Record, frozen=True):
+    """A background shell as its owner may know it: never a byte of its command or its output."""
+
+    id: str
+    state: Literal["running", "exited", "stopped", "deadline", "lost"]
+    exit_code: int | None = None
+
+
+class Receipt(Record, frozen=True):
+    """What may travel from a task to its owner (SPEC §12)."""
+
+    task: str
+    turn: int
+    status: Literal["delivered", "failed", "cancelled"]
+    outcome: Literal["completed", "stopped", "failed", "cancelled"]
+    reason: str | None = None
+    """Of a stop: `refused`, `stuck_loop`, `budget` or `human`."""
+    failure_class: str | None = None
+    text: str = ""
+    """The answer; on any other end the assistant's own accepted text of the turn."""
+    is_shortened: bool = False
+    rounds: int = 0
+    provider: str | None = None
+    """Of a refusal, like the next three."""
+    category: str | None = None
+    round: int | None = None
+    last_tool: str | None = None
+    """The registered tool of the last accepted call."""
+    operations: list[OperationFact] = []
+    """Those that have not ended, or whose effect is unknown."""
+    shells: list[ShellFact] = []
+    """Background shells that go on running."""
+    changed_paths: list[str] = []
+    """What calls that returned were told to write; none after a refusal."""
+    note: str = ""
+    """What the owner may and may not conclude: a fixed sentence."""
+
+
+class Delivery(Record, frozen=True):
+    """The end of a task's turn on its way to its owner: stored with the outcome, once for ever."""
+
+    id: str
+    """`{task}.{turn}`."""
+    task: str
+    turn: int
+    status: Literal["delivered", "failed", "cancelled"]
+    receipt: Json
+    owner: str | None = None
+    """The thread that gets it as an event; None: nobody owns the task."""
+    entry: Json = None
+    """The content of that event."""
+
+
+class StoredDelivery(Record, frozen=True):
+    """A delivery as the store has it."""
+
+    delivery: Delivery
+    created_at: int
+    reached: bool
+    """Whether the owner was there to get it."""
+
+
+class Work(Record, frozen=True):
+    """A thread that there may be something to do on."""
+
+    thread: ThreadRecord
+    newest_entry: int = 0
+    """The position of the newest inbox entry that was not taken; 0: there is none."""
+
+
 class Step(Record, frozen=True):
     """Everything of one step, stored in one transaction or not at all (SPEC §4)."""
 
@@ -237,10 +323,47 @@ class Step(Record, frozen=True):
     notices: list[Notice] = []
     """Stored unless their key is known."""
     refused: list[RefusedBytes] = []
+    deliveries: list[Delivery] = []
     guard: Json = None
     """The loop detector's state, kept with the thread; None: as it was."""
     release: bool = False
     """Whether the lease ends with this step."""
+
+
+class Memory(Record, frozen=True):
+    """Something that an agent keeps across threads (SPEC §14)."""
+
+    id: str
+    """Equal ids are one memory."""
+    scope: str
+    """Whose it is: agents of one scope share it."""
+    thread: str
+    """Where it was learnt; empty: that thread was deleted, and the memory has got another id."""
+    text: str
+    created_at: int
+    """Epoch milliseconds."""
+    tags: list[str] = []
+    """Words that it is found by beside its own."""
+
+
+class Schedule(Record, frozen=True):
+    """A prompt that comes into a thread's inbox by the clock; only the last three fields ever change."""
+
+    id: str
+    thread: str
+    expression: str
+    """When, as it was typed."""
+    cron: str
+    """When, as it is understood: five fields."""
+    zone: str
+    """The time zone whose clock and days are meant, such as `Europe/Berlin`."""
+    prompt: str
+    created_at: int
+    """Epoch milliseconds, like the next two."""
+    next_due_at: int
+    last_fired_at: int | None = None
+    """When its prompt was put into the inbox last; None: not yet."""
+    paused: bool = False
 
 
 # ---- one exchange with a provider ---------------------------------------------------------------
@@ -480,6 +603,8 @@ class Question(Record, frozen=True):
     arguments: str
     """The model's own argument text."""
     allowed_answers: tuple[str, ...] = ("once", "session", "deny")
+    expires_at_ms: int | None = None
+    """When nobody's answer counts as a denial; None: never."""
 
 
 class Parked(Record, frozen=True):
@@ -488,5 +613,10 @@ class Parked(Record, frozen=True):
     waits_for: Literal["permission", "task", "time", "event"]
     questions: list[Question] = []
     until_ms: int | None = None
+    """When it goes on, or looks again, whatever has come until then."""
+    tasks: list[str] = []
+    """The threads whose ends it waits for."""
+    event: str | None = None
+    """What has to happen, such as `credential openai`."""
     thread: str = ""
     turn: int = 0

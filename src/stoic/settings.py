@@ -31,6 +31,7 @@ from stoic.sampling import Sampling, check_sampling
 from stoic.variables import Values, first_set
 
 DEFAULT_DEADLINE_SECONDS = 600.0
+SENDS_AT_ONCE = 32
 _ALL_PROXY = ("ALL_PROXY", "all_proxy")
 
 __all__ = ["Access", "ChannelSettings", "Secret", "Settings", "read_settings"]
@@ -95,6 +96,10 @@ class Settings(Record, frozen=True):
     `$STOIC_COMPACT_AT_SHARE`, or the file."""
     retry: RetryPolicy = RetryPolicy()
     health: HealthPolicy = HealthPolicy()
+    sends_at_once: int = SENDS_AT_ONCE
+    """Requests to one route that a process has under way at a time; further ones wait: `$STOIC_SENDS_AT_ONCE`, or the file."""
+    asks_again: Literal["allow", "ask", "deny"] = "ask"
+    """What becomes of a task whose brief another provider has refused: `$STOIC_ASKS_AGAIN`, or the file."""
     notice_channels: list[ChannelSettings] = []
     """Where notices go beside the terminal: the file."""
     notices_per_day: int = BUDGET_PER_DAY
@@ -150,10 +155,28 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         ca_file=values.text("ca_file", ("STOIC_CA_FILE", "SSL_CERT_FILE"), network.ca_file),
         deadline_seconds=_deadline_seconds(values, file.limits.deadline_seconds),
         compact_at_share=_compact_at_share(values, file.limits.compact_at_share),
+        sends_at_once=_sends_at_once(values, file.limits.sends_at_once),
+        asks_again=_asks_again(values, file.limits.asks_again),
         notice_channels=[_channel(section, given) for section in file.notices.channels],
         notices_per_day=_notices_per_day(values, file.notices.budget_per_day),
         sources=values.sources,
     )
+
+
+def _sends_at_once(values: Values, in_file: int | None) -> int:
+    found = values.whole("sends_at_once", "STOIC_SENDS_AT_ONCE", in_file)
+    if found is None:
+        return SENDS_AT_ONCE
+    if found < 1:
+        raise values.unusable("STOIC_SENDS_AT_ONCE", "not at least 1")
+    return found
+
+
+def _asks_again(values: Values, in_file: str | None) -> Literal["allow", "ask", "deny"]:
+    found = values.text("asks_again", ("STOIC_ASKS_AGAIN",), in_file)
+    if found not in {None, "allow", "ask", "deny"}:
+        raise values.unusable("STOIC_ASKS_AGAIN", "none of allow, ask, deny")
+    return found or "ask"  # pyright: ignore[reportReturnType] - one of the three
 
 
 def _notices_per_day(values: Values, in_file: int | None) -> int:

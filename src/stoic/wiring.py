@@ -7,23 +7,28 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import uuid_utils
 
 from stoic.connecting import Connector
-from stoic.core.refusal import ThreadKind
+from stoic.core.refusal import ThreadKind, counts_as_task
 from stoic.errors import ConfigurationError
 from stoic.notifying import connect_channels
 from stoic.ports import Channel, Clock, Connection, Ids, Outside, Store
+from stoic.records import Json, ThreadRecord
 from stoic.runtime.agents import Agent
 from stoic.runtime.engine import Engine, Numbers
 from stoic.runtime.notices import Outbox
+from stoic.runtime.task_agents import AgentSource, KnownAgents
+from stoic.runtime.tasks import Tasks
 from stoic.runtime.threads import Thread
+from stoic.runtime.worker import Worker
 from stoic.settings import Settings, read_settings
 from stoic.store.owners import this_process
 from stoic.store.sqlite import SqliteStore
 from stoic.tools.ends import Ends
+from stoic.tools.shells import Shells
 from stoic.tools.spilling import Spill
 
 
@@ -67,6 +72,8 @@ class Runtime(Engine):
         connect: Callable[[str], Connection] | None = None,
         channels: Sequence[Channel] | None = None,
         delivers_notices: bool = True,
+        agents: AgentSource | Sequence[Agent] = (),
+        runs_tasks: bool = True,
     ) -> None:
         """Choose the adapters; nothing is opened yet.
 
@@ -79,6 +86,9 @@ class Runtime(Engine):
             connect: from `PROVIDER:NAME` to a connection; default by the settings
             channels: where notices go; default by the settings
             delivers_notices: whether they go there while the runtime is open; False: only when `outbox` is told to
+            agents: those that run threads which nobody holds in his hand, such as tasks after a restart, or a function that
+                returns a thread's agent; agents of threads made here are known anyway
+            runs_tasks: whether tasks that are started here run here; False: they wait for a worker (`serve`, `stoic up`)
         """
         settings = settings or read_settings()
         check_database(database or settings.database)
@@ -96,13 +106,24 @@ class Runtime(Engine):
             connect=connect or Connector(settings, clock),
             spill=Spill(path.parent / "spill") if store is None else None,
             ends=Ends(path.with_name(f"{path.name}-ends"), owner.id) if store is None else None,
+            shells=Shells(path.with_name(f"{path.name}-shells") if store is None else None),
             numbers=Numbers(
                 retry=settings.retry,
                 health=settings.health,
                 deadline_ms=round(settings.deadline_seconds * 1000),
                 compact_at_share=settings.compact_at_share,
+                sends_at_once=settings.sends_at_once,
+                asks_again=settings.asks_again,
             ),
         )
+        self._known = None if callable(agents) else KnownAgents(*agents)
+        self._agents: AgentSource = agents if callable(agents) else self._known or KnownAgents()
+        self._runs_tasks = runs_tasks
+        self._roots: set[str] = set()
+        self._worker: Worker | None = None
+        self._work: asyncio.Task[None] | None = None
+        self.tasks = Tasks(self, self._agents)
+        self.desk = self.tasks
 
     @cached_property
     def outbox(self) -> Outbox:
@@ -124,6 +145,10 @@ class Runtime(Engine):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Deliver what is due unless an exception ends it all, then close everything."""
+        if self._work is not None:
+            self._work.cancel()
+            await asyncio.gather(self._work, return_exceptions=True)
+            self._work = self._worker = None
         try:
             if self._delivery is not None:
                 await self._end_delivery(self._delivery, at_once=error is not None)
@@ -146,6 +171,7 @@ class Runtime(Engine):
         session: str | None = None,
         kind: ThreadKind = "chat",
         scope: Literal["main", "worker"] = "main",
+        meta: dict[str, Json] | None = None,
     ) -> Thread:
         """Return a handle on a thread, which is created when something is sent to it.
 
@@ -154,12 +180,70 @@ class Runtime(Engine):
             agent: what runs it
             session: names the sitting for which a person's "for this session" holds; default a new one
             kind: of a new thread: `chat`, `task` (stops at its first refusal) or `repair` (its job is to try candidates)
+            meta: of a new thread: further facts, for a source of agents
             scope: of a new thread: a `worker` counts as a task whatever its kind, `repair` apart
 
         Raises:
             UsageError: the id is empty, too long or not printable
         """
-        return Thread(self, thread, agent, session=session or self.ids.new(), kind=kind, scope=scope)
+        if self._known is not None:
+            self._known.meet(agent)
+        return Thread(self, thread, agent, session=session or self.ids.new(), kind=kind, scope=scope, meta=meta)
+
+    def worker(self, **options: Any) -> Worker:
+        """Return a worker that runs everything in the database whose agent is known here; see `Worker` for the options."""
+        return Worker(self, self._agents, **options)
+
+    async def serve(self) -> None:
+        """Run everything in the database whose agent is known here, until this is cancelled.
+
+        Raises:
+            StoreError: the log cannot be read
+        """
+        await self.worker().run()
+
+    def has_work(self, thread: str) -> None:
+        """Run a task that was started or told something here, unless the runtime is not to."""
+        if self._runs_tasks:
+            self._roots.add(thread)
+            self._embed()
+
+    async def until_news(self, thread: str, position: int, until_ms: int | None) -> bool:
+        """Wait until something newer has come into a thread's inbox, or the time has come; tasks under it run meanwhile.
+
+        Returns:
+            False at once: tasks do not run here.
+        """
+        if not self._runs_tasks:
+            return False
+        self._roots.add(thread)
+        worker = self._embed()
+        worker.poke()
+        changes = self.store.changes()
+        until = asyncio.ensure_future(self.clock.sleep_until(until_ms)) if until_ms is not None else None
+        try:
+            while not any(entry.position > position for entry in await self.store.inbox(thread)):
+                change = asyncio.ensure_future(anext(changes))
+                await asyncio.wait([change, *([until] if until else [])], return_when=asyncio.FIRST_COMPLETED)
+                change.cancel()
+                await asyncio.gather(change, return_exceptions=True)
+                if until is not None and until.done():
+                    break
+        finally:
+            if until is not None:
+                until.cancel()
+        return True
+
+    def _embed(self) -> Worker:
+        """Return the worker that runs the tasks of threads that are driven here; it begins with the first."""
+        if self._worker is None:
+            self._worker = self.worker(takes=self._is_ours, schedules=False)
+            self._work = asyncio.create_task(self._worker.run())
+        return self._worker
+
+    def _is_ours(self, record: ThreadRecord) -> bool:
+        is_task = counts_as_task(record.kind, record.scope)
+        return is_task and bool(self._roots & {record.id, record.meta.get("root"), record.meta.get("owner")})
 
 
 def check_database(database: str) -> None:

@@ -23,6 +23,7 @@ from stoic.core.commands import (
     Event,
     Locate,
     Located,
+    LookAtShells,
     Next,
     Recall,
     Recalled,
@@ -30,6 +31,7 @@ from stoic.core.commands import (
     Replied,
     Route,
     Send,
+    ShellsSeen,
     Sleep,
     Start,
     Started,
@@ -47,6 +49,7 @@ from stoic.core.replay import gate, messages
 from stoic.core.turn import turn
 from stoic.records import (
     CallPart,
+    Delivery,
     Draft,
     ExceptionFact,
     Health,
@@ -61,6 +64,7 @@ from stoic.records import (
     RefusedBytes,
     Report,
     Row,
+    ShellFact,
     TextPart,
     Usage,
 )
@@ -125,6 +129,8 @@ class World:
         self.rows: list[Row] = []
         self.operations: dict[str, Operation] = {}
         self.health: dict[str, Health] = {}
+        self.shells: list[ShellFact] = []
+        self.deliveries: dict[str, Delivery] = {}
         self.loops: Json = None
         """What was saved of the loop detector."""
         self.summary: str | None = "what happened before"
@@ -220,6 +226,9 @@ class World:
             self.loops = msgspec.json.decode(msgspec.json.encode(step.guard))
         for notice in step.notices:
             self.notices.setdefault(notice.key, notice)
+        for delivery in step.deliveries:
+            assert delivery.id not in self.deliveries, "an end was delivered twice"
+            self.deliveries[delivery.id] = delivery
         for refused in step.refused:
             self.refused[refused.hash, refused.provider, refused.model] = refused
         taken = set(step.inbox_taken)
@@ -320,6 +329,8 @@ class Life:
                 if world.claims:
                     world.health[command.health.route] = command.health
                 return Claimed(granted=world.claims, now_ms=world.now_ms)
+            case LookAtShells():
+                return ShellsSeen(shells=world.shells, now_ms=world.now_ms)
             case AskStatus():
                 if self.cancelling is not None:
                     return self._cancelled()

@@ -11,14 +11,18 @@ from stoic.records import (
     Health,
     InboxEntry,
     Lease,
+    Memory,
     Notice,
     NoticeBudget,
     Operation,
     Owner,
     RefusedBytes,
+    Schedule,
     Step,
+    StoredDelivery,
     StoredNotice,
     ThreadRecord,
+    Work,
 )
 from stoic.store.owners import IsAlive
 from stoic.store.sqlite import SqliteStore
@@ -93,6 +97,50 @@ class BlockingSqliteStore:
 
     async def put_health(self, health: Health) -> None:
         self._do(self._store.put_health(health))
+
+    async def work(self, now_ms: int) -> list[Work]:
+        return self._do(self._store.work(now_ms))
+
+    async def next_wake_ms(self, now_ms: int) -> int | None:
+        return self._do(self._store.next_wake_ms(now_ms))
+
+    async def parked(self) -> list[ThreadRecord]:
+        return self._do(self._store.parked())
+
+    async def tasks(
+        self, *, owner: str | None = None, root: str | None = None, limit: int = 1000
+    ) -> list[ThreadRecord]:
+        return self._do(self._store.tasks(owner=owner, root=root, limit=limit))
+
+    async def deliveries(self, *, task: str | None = None, owner: str | None = None) -> list[StoredDelivery]:
+        return self._do(self._store.deliveries(task=task, owner=owner))
+
+    async def refused_briefs(self, root: str, brief: str) -> list[RefusedBytes]:
+        return self._do(self._store.refused_briefs(root, brief))
+
+    async def remember(self, memory: Memory) -> bool:
+        return self._do(self._store.remember(memory))
+
+    async def recall(self, scope: str | None, query: str, limit: int) -> list[Memory]:
+        return self._do(self._store.recall(scope, query, limit))
+
+    async def memories(self, scope: str | None, limit: int) -> list[Memory]:
+        return self._do(self._store.memories(scope, limit))
+
+    async def forget(self, scope: str | None, memory: str) -> bool:
+        return self._do(self._store.forget(scope, memory))
+
+    async def put_schedule(self, schedule: Schedule) -> None:
+        return self._do(self._store.put_schedule(schedule))
+
+    async def schedules(self) -> list[Schedule]:
+        return self._do(self._store.schedules())
+
+    async def delete_schedule(self, schedule: str) -> bool:
+        return self._do(self._store.delete_schedule(schedule))
+
+    async def fire_schedule(self, schedule: Schedule, entry: InboxEntry, next_due_at: int) -> bool:
+        return self._do(self._store.fire_schedule(schedule, entry, next_due_at))
 
     async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
         return self._do(self._store.refused_since(since_ms))

@@ -16,14 +16,18 @@ from stoic.records import (
     Health,
     InboxEntry,
     Lease,
+    Memory,
     Notice,
     NoticeBudget,
     Operation,
     Owner,
     RefusedBytes,
+    Schedule,
     Step,
+    StoredDelivery,
     StoredNotice,
     ThreadRecord,
+    Work,
 )
 from stoic.runtime.engine import Engine
 from stoic.testing import CountingIds
@@ -237,6 +241,50 @@ class ProcessStore:
 
     async def put_health(self, health: Health) -> None:
         await self._reach(lambda: self._inner.put_health(health))
+
+    async def work(self, now_ms: int) -> list[Work]:
+        return await self._reach(lambda: self._inner.work(now_ms))
+
+    async def next_wake_ms(self, now_ms: int) -> int | None:
+        return await self._reach(lambda: self._inner.next_wake_ms(now_ms))
+
+    async def parked(self) -> list[ThreadRecord]:
+        return await self._reach(lambda: self._inner.parked())
+
+    async def tasks(
+        self, *, owner: str | None = None, root: str | None = None, limit: int = 1000
+    ) -> list[ThreadRecord]:
+        return await self._reach(lambda: self._inner.tasks(owner=owner, root=root, limit=limit))
+
+    async def deliveries(self, *, task: str | None = None, owner: str | None = None) -> list[StoredDelivery]:
+        return await self._reach(lambda: self._inner.deliveries(task=task, owner=owner))
+
+    async def refused_briefs(self, root: str, brief: str) -> list[RefusedBytes]:
+        return await self._reach(lambda: self._inner.refused_briefs(root, brief))
+
+    async def remember(self, memory: Memory) -> bool:
+        return await self._reach(lambda: self._inner.remember(memory))
+
+    async def recall(self, scope: str | None, query: str, limit: int) -> list[Memory]:
+        return await self._reach(lambda: self._inner.recall(scope, query, limit))
+
+    async def memories(self, scope: str | None, limit: int) -> list[Memory]:
+        return await self._reach(lambda: self._inner.memories(scope, limit))
+
+    async def forget(self, scope: str | None, memory: str) -> bool:
+        return await self._reach(lambda: self._inner.forget(scope, memory))
+
+    async def put_schedule(self, schedule: Schedule) -> None:
+        return await self._reach(lambda: self._inner.put_schedule(schedule))
+
+    async def schedules(self) -> list[Schedule]:
+        return await self._reach(lambda: self._inner.schedules())
+
+    async def delete_schedule(self, schedule: str) -> bool:
+        return await self._reach(lambda: self._inner.delete_schedule(schedule))
+
+    async def fire_schedule(self, schedule: Schedule, entry: InboxEntry, next_due_at: int) -> bool:
+        return await self._reach(lambda: self._inner.fire_schedule(schedule, entry, next_due_at))
 
     async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
         return await self._reach(lambda: self._inner.refused_since(since_ms))

@@ -267,6 +267,8 @@ class World:
     async def _bring_to_rest(self, last: Process, thread: str) -> None:
         while (ending := await self.drive(last, thread, None)) is not None:
             if isinstance(ending, Parked):
+                if ending.waits_for == "time" and ending.until_ms is not None:
+                    await self.processes[0].clock.sleep_until(ending.until_ms)
                 for question in ending.questions:
                     answer = self.dice.pick(("once", "deny"))
                     await self.handle(last, thread).answer(question.operation, question.tool, answer)

@@ -9,6 +9,8 @@ import typer
 
 from stoic.cli import exits
 from stoic.cli.boundary_commands import boundaries_app
+from stoic.cli.memory_commands import memory_app
+from stoic.cli.schedule_commands import schedule_app
 from stoic.cli.thread_commands import KnownThread, threads_app
 from stoic.cli.work_options import known_thread_options, work_options
 from stoic.errors import StoreError, UsageError
@@ -175,6 +177,8 @@ def show(
 
 app.add_typer(boundaries_app)
 app.add_typer(threads_app, name="threads")
+app.add_typer(memory_app, name="memory")
+app.add_typer(schedule_app, name="schedule")
 
 health_app = typer.Typer(
     help="Show which models have failed and are shut for a while; `retry` lets the next request through.",

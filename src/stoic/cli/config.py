@@ -63,6 +63,8 @@ def _values(settings: Settings) -> dict[str, Json]:
         "ca_file": settings.ca_file,
         "deadline_seconds": settings.deadline_seconds,
         "compact_at_share": settings.compact_at_share,
+        "sends_at_once": settings.sends_at_once,
+        "asks_again": settings.asks_again,
         "notices_per_day": settings.notices_per_day,
         "notice_channels": [_channel(each) for each in settings.notice_channels],
     }

@@ -86,6 +86,6 @@ def _state(history: History, holder: Owner | None) -> tuple[State, str | None]:
     if holder is not None:
         return "open", "running"
     pending = {call.operation for call in turn.pending()}
-    if pending & turn.asked - turn.answers.keys():
+    if pending & turn.asked.keys() - turn.answers.keys():
         return "parked", "permission"
     return "open", "interrupted"

@@ -17,7 +17,8 @@ from stoic.core.commands import (
 from stoic.core.failures import FailureClass
 from stoic.core.guard import outcome_of
 from stoic.core.history import EFFECTS, CallState
-from stoic.core.starting import MOST_RUNS, mark, operations_of, permission_for, start, store, twin_of
+from stoic.core.parking import park
+from stoic.core.starting import MOST_RUNS, is_expired, mark, operations_of, permission_for, start, store, twin_of
 from stoic.core.steps import Context, Part, ask, ask_or_cancel, closed, commit, draft, ended, lose, result_row
 from stoic.records import Draft, Operation, Parked, Question
 
@@ -42,6 +43,8 @@ def settle_calls(ctx: Context) -> Part[Ending]:
     if lost:
         return (yield from _recall(ctx, lost))
     operation = ctx.history.operations[pending[0].operation]
+    if operation.id in ctx.waiting:
+        return (yield from _park(ctx))
     if operation.state == "unknown":
         return (yield from _settle_unknown(ctx, pending[0], operation))
     return (yield from _begin(ctx, pending, operation))
@@ -58,9 +61,20 @@ def _begin(ctx: Context, pending: list[CallState], operation: Operation) -> Part
         row = result_row(ctx, operation, notes.blocked(verdict.message), FailureClass.STUCK_LOOP, counted=verdict)
         yield from store(ctx, rows=[row], operations=[closed(ctx, operation)])
         return None
-    if operation.effect in EFFECTS:
-        return (yield from _begin_effect(ctx, pending, operation))
-    if operation.runs >= MOST_RUNS:
+    wrong = _wrong_edit(ctx, operation)
+    if wrong is not None:
+        yield from _close(ctx, closed(ctx, operation), wrong, FailureClass.BAD_ARGUMENTS)
+        return None
+    twin = twin_of(ctx, operation) if operation.effect in EFFECTS else None
+    if twin is not None:
+        return (yield from _settle_repeat(ctx, pending[0], operation, twin))
+    permission = permission_for(ctx, operation)
+    if permission == "ask":
+        return (yield from _ask_person(ctx, pending))
+    if permission == "deny":
+        yield from _refuse(ctx, pending[0], operation, _denial(ctx, operation))
+        return None
+    if operation.effect not in EFFECTS and operation.runs >= MOST_RUNS:
         yield from _close(ctx, closed(ctx, operation), notes.read_cut_off(operation), FailureClass.UNKNOWN)
         return None
     yield from store(ctx)
@@ -98,6 +112,10 @@ def _take_results(ctx: Context, results: list[CallResult], others: list[Operatio
     calls = {call.operation: call for call in ctx.state.calls}
     for result in results:
         operation = ctx.history.operations[result.operation]
+        if result.wait is not None:
+            ctx.waiting[operation.id] = result.wait
+            operations.append(replace(operation, state="intended", started_at=None, runs=0))
+            continue
         seen = outcome_of(result.text, [each.data_base64 for each in result.images])
         verdict = ctx.guard.after(calls[operation.id], seen, failed=result.failure is not None)
         rows.append(result_row(ctx, operation, result.text, result.failure, counted=verdict, images=result.images))
@@ -105,20 +123,32 @@ def _take_results(ctx: Context, results: list[CallResult], others: list[Operatio
     yield from store(ctx, rows=rows, operations=operations)
 
 
-def _begin_effect(ctx: Context, pending: list[CallState], operation: Operation) -> Part[Ending]:
-    """Start an operation with an effect, or say why not."""
-    twin = twin_of(ctx, operation)
-    if twin is not None:
-        return (yield from _settle_repeat(ctx, pending[0], operation, twin))
-    permission = permission_for(ctx, operation)
-    if permission == "ask":
-        return (yield from _ask_person(ctx, pending))
-    if permission == "deny":
-        text = notes.denied(operation.tool, by_person=operation.id in ctx.state.answers)
-        yield from _refuse(ctx, pending[0], operation, text)
-        return None
-    yield from store(ctx)
-    return None
+def _denial(ctx: Context, operation: Operation) -> str:
+    if is_expired(ctx, operation):
+        return notes.not_decided(operation.tool)
+    return notes.denied(operation.tool, by_person=operation.id in ctx.state.answers)
+
+
+def _wrong_edit(ctx: Context, operation: Operation) -> str | None:
+    """Say what does not fit of the arguments that a person gave a call instead of the model's; None: nothing."""
+    arguments = ctx.state.decisions.get(operation.id, {}).get("arguments")
+    reason = None if arguments is None else ctx.plan.tools[operation.tool].check(arguments)
+    return None if reason is None else notes.bad_arguments(operation.tool, f"as a person changed it: {reason}")
+
+
+def _park(ctx: Context) -> Part[Parked]:
+    """Suspend the turn until something that its calls wait for has come."""
+    waits = list(ctx.waiting.values())
+    tasks = sorted({task for each in waits for task in each.tasks})
+    until_ms = min(each.until_ms for each in waits)
+    return (
+        yield from park(
+            ctx,
+            Parked(waits_for="task", tasks=tasks, until_ms=until_ms)
+            if tasks
+            else Parked(waits_for="time", until_ms=until_ms, event="call"),
+        )
+    )
 
 
 def _settle_repeat(ctx: Context, call: CallState, operation: Operation, twin: Operation) -> Part[Cancelled | None]:
@@ -181,11 +211,31 @@ def _close(ctx: Context, operation: Operation, text: str, failure: FailureClass 
 def _ask_person(ctx: Context, pending: list[CallState]) -> Part[Parked]:
     """Park until a person has answered for every open call that needs it; the question is stored once."""
     questions = [
-        Question(operation=operation.id, tool=operation.tool, effect=operation.effect, arguments=call.call.arguments)
+        _question(ctx, call, operation)
         for call, operation in zip(pending, operations_of(ctx, pending), strict=True)
-        if operation.state == "intended" and operation.effect in EFFECTS and permission_for(ctx, operation) == "ask"
+        if operation.state == "intended"
+        and operation.tool in ctx.plan.tools
+        and permission_for(ctx, operation) == "ask"
     ]
-    if any(question.operation not in ctx.state.asked for question in questions):
-        row = draft(ctx, role="system", kind="question", content={"questions": questions})
-        yield from commit(ctx, Commit(rows=[row]))
-    return Parked(waits_for="permission", questions=questions, thread=ctx.history.thread, turn=ctx.state.number)
+    until_ms = min((each.expires_at_ms for each in questions if each.expires_at_ms is not None), default=None)
+    row = draft(ctx, role="system", kind="question", content={"questions": questions})
+    is_new = any(question.operation not in ctx.state.asked for question in questions)
+    parked = Parked(waits_for="permission", questions=questions, until_ms=until_ms)
+    return (yield from park(ctx, parked, [row] if is_new else []))
+
+
+def _question(ctx: Context, call: CallState, operation: Operation) -> Question:
+    seconds = ctx.plan.tools[operation.tool].approval_seconds
+    expires_at_ms = ctx.state.asked.get(operation.id)
+    if seconds is None:
+        return Question(
+            operation=operation.id, tool=operation.tool, effect=operation.effect, arguments=call.call.arguments
+        )
+    return Question(
+        operation=operation.id,
+        tool=operation.tool,
+        effect=operation.effect,
+        arguments=call.call.arguments,
+        allowed_answers=("once", "deny"),
+        expires_at_ms=ctx.now_ms + seconds * 1000 if expires_at_ms is None else expires_at_ms,
+    )

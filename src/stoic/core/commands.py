@@ -1,10 +1,12 @@
 """What a turn asks of the shell, and what the shell answers (ARCHITECTURE, "A turn is a pure generator")."""
 
 from collections.abc import Callable
+from typing import Literal
 
 from stoic.core.loops import Effect
 from stoic.records import (
     CallPart,
+    Delivery,
     Draft,
     Health,
     ImagePart,
@@ -19,6 +21,7 @@ from stoic.records import (
     RefusedBytes,
     Report,
     Row,
+    ShellFact,
     ViewChange,
 )
 
@@ -42,6 +45,10 @@ class ToolFacts(Record, frozen=True):
     """Whether the effect was declared; an undeclared one counts as `write`."""
     frozen_limit: int | None = None
     """For a poll: how many equal outcomes in a row before it is blocked; None: the default of SPEC §11."""
+    approval_seconds: int | None = None
+    """A person decides about each call, whatever the permissions say, within this time; None: as the permissions say."""
+    internal: bool = False
+    """Whether it acts on nothing but stoic's own log: no permission is asked for it."""
     loop_key: list[str] = []
     """Paths of the arguments that alone identify a call to the loop detector; empty: all of them."""
 
@@ -99,6 +106,7 @@ class Commit(Record, frozen=True):
     health: list[Health] = []
     notices: list[Notice] = []
     refused: list[RefusedBytes] = []
+    deliveries: list[Delivery] = []
     guard: Json = None
 
 
@@ -107,6 +115,8 @@ class PlannedCall(Record, frozen=True):
 
     operation: Operation
     call: CallPart
+    asked_at_ms: int = 0
+    """When the model asked for it: what a wait of some seconds is counted from, also after a restart."""
 
 
 class Start(Record, frozen=True):
@@ -152,6 +162,10 @@ class Recall(Record, frozen=True):
     operations: list[Operation]
 
 
+class LookAtShells(Record, frozen=True):
+    """Tell which background shells of the thread run; answered by `ShellsSeen`."""
+
+
 class AskStatus(Record, frozen=True):
     """Ask the tool's own `status` what became of an operation; answered by `Status`."""
 
@@ -159,7 +173,9 @@ class AskStatus(Record, frozen=True):
     arguments: str
 
 
-Command = Send | Compare | Locate | Commit | Start | ClaimTrial | Summarise | Next | Sleep | Recall | AskStatus
+Command = (
+    Send | Compare | Locate | Commit | Start | ClaimTrial | Summarise | Next | Sleep | Recall | AskStatus | LookAtShells
+)
 
 # ---- answers ------------------------------------------------------------------------------------
 
@@ -238,6 +254,16 @@ class Summarised(Record, frozen=True):
     """The type of what that function raised."""
 
 
+class Wait(Record, frozen=True):
+    """What a call waits for that only comes from outside; the turn is parked and the call made again then."""
+
+    waits_for: Literal["task", "time"]
+    until_ms: int
+    """When it is made again, whatever has come until then."""
+    tasks: list[str] = []
+    """The threads whose ends it waits for."""
+
+
 class CallResult(Record, frozen=True):
     """How one call ended."""
 
@@ -251,6 +277,8 @@ class CallResult(Record, frozen=True):
     """Shown to the model after the text."""
     started_at: int | None = None
     ended_at: int | None = None
+    wait: Wait | None = None
+    """It has not ended but waits; there is no result yet."""
 
 
 class Ended(Record, frozen=True):
@@ -284,6 +312,13 @@ class Cancelled(Record, frozen=True):
     """Nobody stopped it, but its own time is over."""
 
 
+class ShellsSeen(Record, frozen=True):
+    """The thread's background shells that run."""
+
+    shells: list[ShellFact]
+    now_ms: int
+
+
 class Status(Record, frozen=True):
     """The tool's answer: `done`, `not_done` or `unknown`."""
 
@@ -306,6 +341,7 @@ Event = (
     | Woke
     | Cancelled
     | Status
+    | ShellsSeen
 )
 
 Ending = Outcome | Parked

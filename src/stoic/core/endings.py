@@ -1,18 +1,22 @@
 """How a turn ends: the one step that stores its outcome together with everything the ending changes (SPEC §6)."""
 
+from typing import cast
+
 from stoic.core import notes, notice
 from stoic.core.budget import cost_usd
 from stoic.core.classify.verdict import Verdict
-from stoic.core.commands import Commit
+from stoic.core.commands import Commit, LookAtShells, ShellsSeen
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.health import give_back
-from stoic.core.history import EFFECTS, add_usage
+from stoic.core.history import EFFECTS, OPEN_STATES, add_usage
 from stoic.core.quarantine import RefusedBy, body_hash, is_withheld, withhold
+from stoic.core.receipt import delivery, receipt
 from stoic.core.repairs import KINDS
 from stoic.core.rows import input_of, kind_of, turn_of
-from stoic.core.steps import Context, Part, closed, commit, draft, lose, result_row
+from stoic.core.steps import Context, Part, ask, closed, commit, draft, lose, result_row
 from stoic.errors import BrokenInvariantError
 from stoic.records import (
+    Delivery,
     Draft,
     Health,
     Json,
@@ -144,6 +148,37 @@ def stop_refused(
     )
 
 
+def interrupt(ctx: Context) -> Part[Outcome]:
+    """End the turn of a task that cannot go on."""
+    rows, operations = close_calls(ctx)
+    return (
+        yield from give_up(
+            ctx,
+            notes.INTERRUPTED,
+            outcome="failed",
+            failure_class=FailureClass.INTERRUPTED,
+            recovers_with=Axis.NEVER,
+            rows=rows,
+            operations=operations,
+        )
+    )
+
+
+def settle_refused(
+    ctx: Context, refusal: Refusal, *, rows: list[Draft], operations: list[Operation], taken: list[str]
+) -> Part[Outcome]:
+    """End a turn that was left open behind a tombstone; `rows` are invisible, since no model is shown anything there."""
+    outcome = _outcome(
+        ctx,
+        outcome="stopped",
+        reason="refused",
+        refused=True,
+        refusal=refusal,
+        message=notes.refused(refusal, withheld=False, task=True, stays=True),
+    )
+    return (yield from _end(ctx, outcome, rows=rows, frozen=True, operations=operations, inbox_taken=taken))
+
+
 def _withheld(ctx: Context, by: RefusedBy) -> list[ViewChange]:
     """Return the changes by which an exhausted increment of a chat leaves the view."""
     views: list[ViewChange] = []
@@ -243,6 +278,7 @@ def _tombstone(ctx: Context, refusal: Refusal) -> Draft:
         "category": refusal.category,
         "round": ctx.state.round,
         "brief": None if brief is None else body_hash(brief.content),
+        "root": ctx.plan.task.root,
     }
     return draft(ctx, role="system", kind=TOMBSTONE_KIND, content=content)
 
@@ -284,8 +320,10 @@ def _end(
     rows: list[Draft],
     health: list[Health] | None = None,
     views: list[ViewChange] | None = None,
+    frozen: bool = False,
     **step: object,
 ) -> Part[Outcome]:
+    """Store the outcome; `frozen`: behind a tombstone no view changes any more."""
     told = {each.route for each in health or []}
     freed = [give_back(ctx.health[key]) for key in sorted(ctx.trials - told) if key in ctx.health]
     changed = {change.seq for change in views or []}
@@ -297,8 +335,23 @@ def _end(
         and row.quarantine is None
         and row.seq not in changed
         and outcome.outcome != "completed"
+        and not frozen
     ]
     row = draft(ctx, role="system", kind="outcome", content=outcome)
+    if ctx.is_task:
+        step["deliveries"] = [(yield from _delivery(ctx, outcome, step.get("operations")))]
     all_health, all_views = [*(health or []), *freed], [*(views or []), *nudges]
     yield from commit(ctx, Commit(rows=[*rows, row], health=all_health, views=all_views, **step))  # pyright: ignore[reportArgumentType] - fields of Commit
     return outcome
+
+
+def _delivery(ctx: Context, outcome: Outcome, changed: object) -> Part[Delivery]:
+    """Make what a task's owner gets; shells run on only behind a refusal, every other end closes them."""
+    seen = (yield from ask(ctx, LookAtShells(), ShellsSeen)).shells if outcome.refused else []
+    operations = dict(ctx.history.operations)
+    for operation in cast("list[Operation]", changed or []):
+        operations.pop(operation.id, None)
+        if operation.state in OPEN_STATES:
+            operations[operation.id] = operation
+    of = receipt(outcome, ctx.state, tools=ctx.plan.tools, operations=operations.values(), shells=seen)
+    return delivery(of, ctx.plan.task.owner)

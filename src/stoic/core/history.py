@@ -12,6 +12,8 @@ from stoic.records import CallPart, Json, Operation, Outcome, Row, Usage, ViewCh
 EFFECTS = frozenset({"write", "send", "exec"})
 """Effects that change the world; `read`, `poll` and `wait` do not."""
 OPEN_STATES = ("intended", "running", "unknown")
+LEAVES_PARKED = frozenset({"switch", "reveal"})
+"""Rows that come into the log of a parked turn without waking it."""
 COUNTED = frozenset({"message", "grant", "event", "compaction", "fresh", "reply", "result", "let_through"})
 """Rows that the loop detector counts."""
 
@@ -64,6 +66,11 @@ class RoundState:
             calls[index].settled = True
 
 
+def is_counted(parked: Json) -> bool:
+    """Tell whether a row by which a turn was parked used up its one wait for a route."""
+    return parked["waits_for"] in {"time", "event"} and parked.get("event") not in {"trial", "call"}
+
+
 def calls_of(reply: Row) -> list[CallState]:
     """Return the calls of a reply, in their order and as not settled."""
     called = [part for part in reply.content["parts"] if part["type"] == "call"]
@@ -100,8 +107,15 @@ class TurnState:
         """How many of its rounds were refused and sent again with less."""
         self.is_exhausted = False
         """Whether withholding has not helped: what comes now is one send a candidate."""
-        self.asked: set[str] = set()
+        self.asked: dict[str, int | None] = {}
+        """Operations that a person was asked about, with the time when nobody's answer counts as a denial."""
         self.answers: dict[str, str] = {}
+        self.decisions: dict[str, dict[str, Json]] = {}
+        """The whole answers, by operation: who decided, and maybe with which other arguments."""
+        self.parked: dict[str, Json] | None = None
+        """What the turn waits for since its newest row; None: it goes on."""
+        self.parks = 0
+        """How often it waited for a route that was closed."""
         self.usage = Usage()
         self.cost_usd: float | None = 0.0
         """None once anything was used whose price is not known."""
@@ -190,6 +204,8 @@ class History:
         """The mode that a person switched to; None: none yet."""
         self.past: int = 0
         """Visible rows of this generation before the newest turn."""
+        self.tombstone: dict[str, Json] | None = None
+        """The refusal that ended the thread for ever; None: it may run."""
         self._folds = {
             "message": self._fold_input,
             "reply": self._fold_reply,
@@ -209,6 +225,8 @@ class History:
             "grant": self._fold_input,
             "quarantine": self._fold_quarantine,
             "refusal": self._fold_refusal,
+            "parked": self._fold_parked,
+            "refusal_stop": self._fold_tombstone,
         }
 
     @property
@@ -260,6 +278,8 @@ class History:
     def fold(self, row: Row) -> None:
         """Take in the next row; kinds this version does not know change nothing."""
         self.last_seq = row.seq
+        if self.turn is not None and row.kind not in LEAVES_PARKED:
+            self.turn.parked = None
         fold = self._folds.get(row.kind)
         if fold:
             fold(row)
@@ -431,13 +451,23 @@ class History:
         turn.is_exhausted = turn.is_exhausted or not row.content.get("skipped")
 
     def _fold_question(self, row: Row) -> None:
-        self._open().asked.update(question["operation"] for question in row.content["questions"])
+        questions: list[dict[str, Json]] = row.content["questions"]
+        self._open().asked |= {each["operation"]: each.get("expires_at_ms") for each in questions}
 
     def _fold_answer(self, row: Row) -> None:
         content = row.content
         self._open().answers[content["operation"]] = content["answer"]
+        self._open().decisions[content["operation"]] = content
         if content["answer"] == "session":
             self.grants[content["tool"]] = content["session"]
+
+    def _fold_parked(self, row: Row) -> None:
+        turn = self._open()
+        turn.parked = row.content
+        turn.parks += is_counted(row.content)
+
+    def _fold_tombstone(self, row: Row) -> None:
+        self.tombstone = row.content
 
     def _fold_outcome(self, row: Row) -> None:
         turn = self._open()

@@ -2,9 +2,11 @@
 
 from difflib import get_close_matches
 
+import msgspec
+
 from stoic.core.classify.verdict import Verdict
 from stoic.core.failures import Axis, FailureClass
-from stoic.records import Operation, Refusal
+from stoic.records import Json, Operation, Refusal
 
 EMPTY_REPLY = "[runtime] Your last reply was empty. Answer from what is there, or say what is missing."
 HALF_CALL = (
@@ -21,6 +23,19 @@ WITHHELD_RESULT = (
 )
 NO_RESULT = "[runtime] No result of this call was recorded; whether it took effect is unknown."
 NO_OUTPUT = "(no output)"
+
+START_ANEW = (
+    "This task ended by refusal and never runs again. Start a new task with another model; you may refer to the artefact "
+    "paths or the branch of this one."
+)
+TASK_REFUSED = (
+    "The provider refused, and the task stopped at once. Its scene and everything it made are untouched; what led to the "
+    f"refusal is not passed on. {START_ANEW}"
+)
+INTERRUPTED = "The task cannot go on: what it needs to run is gone (its folder, a tool or its agent)."
+NOT_ASKED_AGAIN = "Stopped: the brief was refused before, and it was decided not to send it to another provider."
+TASK_DELIVERED = "The task says that it is done. Where an effect outside matters, check it independently."
+TASK_UNFINISHED = "The task did not finish. What it said until then is no result; say so where you use it."
 
 
 def unknown_tool(name: str, known: list[str]) -> str:
@@ -62,6 +77,25 @@ def denied(tool: str, *, by_person: bool) -> str:
     """Say that a call was not allowed, and by whom."""
     who = "A person denied" if by_person else "The permission rules of this run do not allow"
     return f"[runtime] {who} this call of {tool}; it was not run. Go on without it, or say what you would need."
+
+
+def not_decided(tool: str) -> str:
+    """Say that nobody has decided about a call in time."""
+    return (
+        f"[runtime] Nobody decided about this call of {tool} in time; it was not run. Go on without it, or ask again."
+    )
+
+
+def decision(content: dict[str, Json]) -> str:
+    """Tell the model who decided what about a call, as data."""
+    said = {
+        "decision": "denied" if content["answer"] == "deny" else "allowed",
+        "by": content.get("by"),
+        "reason": content.get("reason"),
+        "arguments_used": content.get("arguments"),
+    }
+    known = {name: value for name, value in said.items() if value is not None}
+    return f"[approval] {msgspec.json.encode(known).decode()}"
 
 
 def not_started(tool: str) -> str:

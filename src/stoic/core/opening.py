@@ -49,11 +49,12 @@ def reveal_row(history: History, entry: InboxEntry) -> Draft:
 
 
 def take_answers(ctx: Context, inbox: list[InboxEntry]) -> Part[None]:
-    """Take a person's answers to the open turn's questions into the log."""
-    answers = [entry for entry in inbox if entry.kind == "answer"]
-    if answers:
+    """Take a person's answers to the open turn's questions into the log; what was to wake it has done so."""
+    taken = [entry for entry in inbox if entry.kind in {"answer", "wake"}]
+    if taken:
+        answers = [entry for entry in taken if entry.kind == "answer"]
         rows = [draft(ctx, role="system", kind="answer", content=entry.content) for entry in answers]
-        yield from commit(ctx, Commit(rows=rows, inbox_taken=[entry.id for entry in answers]))
+        yield from commit(ctx, Commit(rows=rows, inbox_taken=[entry.id for entry in taken]))
 
 
 def take_events(ctx: Context) -> Part[None]:

@@ -10,7 +10,7 @@ from stoic.core.output import OutputFacts
 from stoic.core.refusal import ThreadKind
 from stoic.core.retry import RetryPolicy
 from stoic.core.segment import Shape
-from stoic.records import Json, Price, Record
+from stoic.records import Json, Price, Record, RefusedBytes
 
 Permission = Literal["allow", "ask", "deny"]
 
@@ -27,6 +27,17 @@ class Candidate(Record, frozen=True):
     compact_above_tokens: int | None = None
     """When an exchange took more than that, the beginning of the conversation is summed up before the next round; None: the
     size of the model's context window is not known."""
+
+
+class TaskFacts(Record, frozen=True):
+    """What a task's turn has to know of where it belongs."""
+
+    owner: str | None = None
+    """The thread that hears of its end."""
+    root: str | None = None
+    """The thread at the top: an owner whose own owner it is, and so on."""
+    refused_before: list[RefusedBytes] = []
+    """Who has refused an equal brief under the same root."""
 
 
 class Plan(Record, frozen=True):
@@ -48,6 +59,11 @@ class Plan(Record, frozen=True):
     health_policy: HealthPolicy = HealthPolicy()
     thread_kind: ThreadKind = "chat"
     thread_scope: Literal["main", "worker"] = "main"
+    task: TaskFacts = TaskFacts()
+    is_interrupted: bool = False
+    """Whether the task cannot go on: its turn is ended and delivered, and nothing is sent."""
+    asks_again: Permission = "ask"
+    """What becomes of a brief that another provider has refused: a person is asked, it is allowed or denied."""
     renderers: Mapping[str, Callable[[Json], str]] = {}
     """By kind of event: how its payload is told with less, while the whole is withheld (SPEC §9)."""
     output: OutputFacts | None = None

@@ -4,18 +4,19 @@ from msgspec.structs import replace
 
 from stoic.core import notes
 from stoic.core.classify.verdict import Verdict
-from stoic.core.commands import Claimed, ClaimTrial, Commit
+from stoic.core.commands import Claimed, ClaimTrial, Commit, Ending
 from stoic.core.endings import give_up, stop_refused
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.health import Admission, Attempt, Says, admit, attempted, begin_trial, says
+from stoic.core.parking import for_admission, park
 from stoic.core.plan import Candidate
 from stoic.core.refusal import RefusalState, card, may_send
 from stoic.core.steps import Context, Part, ask, commit, draft
 from stoic.records import Draft, Health, Outcome, Refusal
 
 
-def choose(ctx: Context) -> Part[Candidate | Outcome]:
-    """Return the route the round's request goes to now, or the outcome when none admits it.
+def choose(ctx: Context) -> Part[Candidate | Ending]:
+    """Return the route the round's request goes to now; else the outcome, or what the turn waits for.
 
     A route whose breaker is open, or whose provider has refused and may not be asked yet, is skipped without waiting and
     without moving its clock; the skip is a row.
@@ -137,7 +138,10 @@ def _may_move(ctx: Context) -> bool:
     return ctx.plan.thread_kind == "repair"
 
 
-def _nowhere(ctx: Context, candidate: Candidate, admission: Admission) -> Part[Outcome]:
+def _nowhere(ctx: Context, candidate: Candidate, admission: Admission) -> Part[Ending]:
+    waiting = for_admission(ctx, admission)
+    if waiting is not None:
+        return (yield from park(ctx, waiting))
     route = candidate.route
     waits_for = admission.waits_for or Axis.TIME
     message = notes.closed_route(

@@ -1,7 +1,9 @@
 """Which calls may start at once: stored as running together with what lets them start, so that it costs no step of its own."""
 
+import msgspec
 from msgspec.structs import replace
 
+from stoic.core.arguments import arguments_key
 from stoic.core.commands import Commit, PlannedCall, Start, Started
 from stoic.core.history import EFFECTS, CallState
 from stoic.core.plan import Permission
@@ -53,13 +55,29 @@ def operations_of(ctx: Context, calls: list[CallState]) -> list[Operation]:
 def mark(ctx: Context, operation: Operation) -> Operation:
     """Return the operation as it is stored before its call starts."""
     ctx.marked.add(operation.id)
-    return replace(operation, state="running", started_at=ctx.now_ms, runs=operation.runs + 1)
+    return replace(edited(ctx, operation), state="running", started_at=ctx.now_ms, runs=operation.runs + 1)
+
+
+def edited(ctx: Context, operation: Operation) -> Operation:
+    """Return the operation as a person has changed its arguments; what it is equal to depends on them."""
+    arguments = ctx.state.decisions.get(operation.id, {}).get("arguments")
+    tool = ctx.plan.tools.get(operation.tool)
+    if arguments is None or tool is None or operation.effect not in EFFECTS:
+        return operation
+    key = arguments_key(operation.tool, arguments, tool.effect if tool.declared else None)
+    return replace(operation, arguments_key=key)
+
+
+def call_of(ctx: Context, call: CallState) -> CallPart:
+    """Return a call as it is run: with the arguments that a person gave it instead of the model's."""
+    arguments = ctx.state.decisions.get(call.operation, {}).get("arguments")
+    return call.call if arguments is None else replace(call.call, arguments=msgspec.json.encode(arguments).decode())
 
 
 def start(ctx: Context, calls: list[CallState]) -> Part[None]:
     """Start calls that are stored as running."""
     planned = [
-        PlannedCall(operation=operation, call=call.call)
+        PlannedCall(operation=operation, call=call_of(ctx, call), asked_at_ms=ctx.state.rounds[-1].reply.created_at)
         for call, operation in zip(calls, operations_of(ctx, calls), strict=True)
     ]
     yield from ask(ctx, Start(calls=planned), Started)
@@ -71,20 +89,36 @@ def start(ctx: Context, calls: list[CallState]) -> Part[None]:
 def twin_of(ctx: Context, operation: Operation) -> Operation | None:
     """Return an equal operation whose effect is unknown; none for a tool that may be repeated without harm."""
     tool = ctx.plan.tools.get(operation.tool)
-    return None if tool and tool.idempotent else ctx.history.unknown_twin(operation)
+    return None if tool and tool.idempotent else ctx.history.unknown_twin(edited(ctx, operation))
+
+
+def is_gated(ctx: Context, operation: Operation) -> bool:
+    """Tell whether a person or the plan has a say in whether an operation runs."""
+    tool = ctx.plan.tools[operation.tool]
+    return tool.approval_seconds is not None or (operation.effect in EFFECTS and not tool.internal)
 
 
 def permission_for(ctx: Context, operation: Operation) -> Permission:
-    """Return whether a call with an effect may run, as a person or the plan says."""
+    """Return whether a call may run, as a person or the plan says."""
     answer = ctx.state.answers.get(operation.id)
     if answer is not None:
         return "allow" if answer in {"once", "session"} else "deny"
+    if not is_gated(ctx, operation):
+        return "allow"
+    if ctx.plan.tools[operation.tool].approval_seconds is not None:
+        return "deny" if is_expired(ctx, operation) else "ask"
     permission = ctx.plan.permissions.get(operation.effect, "allow")
     if permission == "deny" and operation.id in ctx.state.asked:
         permission = "ask"  # what was put to a person is theirs to answer, not the next run's
     if permission == "ask" and ctx.plan.session and ctx.history.grants.get(operation.tool) == ctx.plan.session:
         return "allow"
     return permission
+
+
+def is_expired(ctx: Context, operation: Operation) -> bool:
+    """Tell whether the time in which a person could decide is over."""
+    expires_at_ms = ctx.state.asked.get(operation.id)
+    return expires_at_ms is not None and ctx.now_ms >= expires_at_ms and operation.id not in ctx.state.answers
 
 
 def _mark_front(ctx: Context, waiting: list[tuple[CallState, Operation]]) -> list[Operation]:
@@ -103,8 +137,8 @@ def _mark_front(ctx: Context, waiting: list[tuple[CallState, Operation]]) -> lis
 
 def _may_start(ctx: Context, operation: Operation, call: CallState) -> bool:
     """Tell whether nothing has to be asked or said before a call."""
-    if operation.tool not in ctx.plan.tools or ctx.guard.blocks(call):
+    if operation.tool not in ctx.plan.tools or operation.id in ctx.waiting or ctx.guard.blocks(call):
         return False
-    if operation.effect in EFFECTS:
-        return permission_for(ctx, operation) == "allow" and twin_of(ctx, operation) is None
-    return operation.runs < MOST_RUNS
+    if permission_for(ctx, operation) != "allow":
+        return False
+    return twin_of(ctx, operation) is None if operation.effect in EFFECTS else operation.runs < MOST_RUNS

@@ -7,7 +7,7 @@ import msgspec
 
 from stoic.core import notes, notice
 from stoic.core.arguments import arguments_key, arguments_of
-from stoic.core.commands import CallResult, Cancelled, Command, Commit, Committed, Event
+from stoic.core.commands import CallResult, Cancelled, Command, Commit, Committed, Event, Wait
 from stoic.core.failures import FailureClass
 from stoic.core.guard import Guard
 from stoic.core.history import EFFECTS, CallState, History, TurnState
@@ -40,6 +40,8 @@ class Context:
         """Operations that this generator committed as running and has not started yet."""
         self.running: set[str] = set()
         """Operations that this generator started and that have not ended."""
+        self.waiting: dict[str, Wait] = {}
+        """Operations that this generator ran and that wait for something outside: they run again in the next one."""
         self.guard = Guard(plan.tools, loops, history.uncounted)
         self.health = dict(health or {})
         """What is known of the candidates' routes, by key."""
@@ -206,6 +208,8 @@ def result_row(
     }
     if failure:
         content["failure"] = failure
+    decided = ctx.state.decisions.get(operation.id)
+    header = notes.decision(decided) + "\n" if decided is not None and _is_told(ctx, operation, decided) else ""
     if images:
         content["images"] = [msgspec.to_builtins(each) for each in images]
     view, meta = None, dict[str, Json]()
@@ -214,10 +218,19 @@ def result_row(
         if counted.action != "ok":
             meta["rule"] = counted.rule
         if counted.action == "warn":
-            view = content | {"text": f"{text or notes.NO_OUTPUT}\n\n[runtime] {counted.message}"}
+            view = content | {"text": f"{header}{text or notes.NO_OUTPUT}\n\n[runtime] {counted.message}"}
+    if header and view is None:
+        view = content | {"text": header + text}
     return draft(
         ctx, role="tool", kind="result", content=content, round=operation.round, visible=True, view=view, meta=meta
     )
+
+
+def _is_told(ctx: Context, operation: Operation, decided: dict[str, Json]) -> bool:
+    """Tell whether the model is told of a person's decision: of an approval, or of one that says more than yes or no."""
+    tool = ctx.plan.tools.get(operation.tool)
+    is_approval = tool is not None and tool.approval_seconds is not None
+    return is_approval or bool({"arguments", "reason"} & decided.keys())
 
 
 def ended(operation: Operation, result: CallResult) -> Operation:

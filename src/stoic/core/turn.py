@@ -9,6 +9,7 @@ from collections.abc import Generator
 from msgspec.structs import replace
 
 from stoic.core import notes, notice
+from stoic.core.asking_again import ask_again, is_asked_again
 from stoic.core.attempts import attempt_row, reply_meta
 from stoic.core.boundaries import take_boundaries
 from stoic.core.budget import deadline_ms, used_up
@@ -29,13 +30,15 @@ from stoic.core.commands import (
     Woke,
 )
 from stoic.core.compaction import compact_early, compact_full, is_due
-from stoic.core.endings import break_off, close_calls, fail, finish, give_up
+from stoic.core.doors import shut
+from stoic.core.endings import break_off, close_calls, fail, finish, give_up, interrupt
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.health import Says, says
 from stoic.core.history import History
 from stoic.core.opening import open_turn, take_answers, take_events, take_reveals
 from stoic.core.output import NUDGE_REASON, judge, nudge, unmet, value_of
-from stoic.core.plan import Plan
+from stoic.core.parking import for_route, park
+from stoic.core.plan import Candidate, Plan
 from stoic.core.refused import refused, remembered, withhold_known
 from stoic.core.repairs import repair_of
 from stoic.core.retry import retry_at_ms
@@ -43,7 +46,7 @@ from stoic.core.routing import after_failure, after_good, choose, fallback_card
 from stoic.core.starting import let_through, mark_first
 from stoic.core.steps import Context, Part, ask_or_cancel, commit, draft, intend
 from stoic.errors import BrokenInvariantError
-from stoic.records import CallPart, Draft, Health, InboxEntry, Json, Outcome, Report, TextPart
+from stoic.records import CallPart, Draft, Health, InboxEntry, Json, Outcome, Parked, Report, TextPart
 
 Turn = Generator[Command, Event, Ending | None]
 
@@ -78,6 +81,8 @@ def turn(
     """
     ctx = Context(history, plan, now_ms, health, loops)
     yield from take_reveals(ctx, inbox)
+    if history.tombstone is not None:
+        return (yield from shut(ctx, inbox))
     if history.open_turn is None:
         yield from take_boundaries(ctx, inbox)
         opened = yield from open_turn(ctx, inbox)
@@ -85,6 +90,8 @@ def turn(
             return None
         inbox = [entry for entry in inbox if entry.position > opened.position]
     ctx.arrive(inbox)
+    if plan.is_interrupted:
+        return (yield from interrupt(ctx))
     cancels = [entry for entry in inbox if entry.kind == "cancel"]
     if cancels:
         return (yield from _cancel(ctx, [entry.id for entry in cancels]))
@@ -122,7 +129,7 @@ def _advance(ctx: Context) -> Part[Ending | Cancelled | None]:
     return (yield from _attempt(ctx))
 
 
-def _attempt(ctx: Context) -> Part[Outcome | Cancelled | None]:
+def _attempt(ctx: Context) -> Part[Ending | Cancelled | None]:
     """Send the round's request once and store what it brought."""
     state = ctx.state
     if state.retry_at_ms is not None:
@@ -131,8 +138,8 @@ def _attempt(ctx: Context) -> Part[Outcome | Cancelled | None]:
             return woke
         ctx.see_health(woke.health)
     yield from withhold_known(ctx)
-    candidate = yield from choose(ctx)
-    if isinstance(candidate, Outcome):
+    candidate = yield from _candidate(ctx)
+    if candidate is None or isinstance(candidate, Outcome | Parked):
         return candidate
     send = Send(
         round=state.round,
@@ -159,6 +166,14 @@ def _attempt(ctx: Context) -> Part[Outcome | Cancelled | None]:
     if _is_cut_answer(verdict, report):
         return (yield from _accept(ctx, report, cut=True))
     return (yield from _failed(ctx, send, replied, verdict))
+
+
+def _candidate(ctx: Context) -> Part[Candidate | Ending | None]:
+    """Return the route that may be asked now; else how the turn ends, or what it waits for."""
+    candidate = yield from choose(ctx)
+    if isinstance(candidate, Candidate) and is_asked_again(ctx):
+        return (yield from ask_again(ctx))
+    return candidate
 
 
 def _is_cut_answer(verdict: Verdict, report: Report) -> bool:
@@ -216,7 +231,7 @@ def _answer(ctx: Context, reply: Draft, report: Report, text: str, *, cut: bool)
     return None
 
 
-def _failed(ctx: Context, send: Send, replied: Replied, verdict: Verdict) -> Part[Outcome | None]:
+def _failed(ctx: Context, send: Send, replied: Replied, verdict: Verdict) -> Part[Ending | None]:
     """Store a failed attempt with what follows from it: a retry, one changed re-send, or the turn's end."""
     report = replied.report
     state, failure = ctx.state, verdict.failure or FailureClass.UNKNOWN
@@ -251,6 +266,9 @@ def _failed(ctx: Context, send: Send, replied: Replied, verdict: Verdict) -> Par
         if card is not None:
             yield from commit(ctx, Commit(rows=[attempt, card], health=health))
             return None
+    waiting = for_route(ctx, after) if says(failure, verdict.recovers_with) is Says.BAD else None
+    if waiting is not None:
+        return (yield from park(ctx, waiting, [attempt], health))
     is_shut = after is not None and after.state == "open" and after.waits_for in {Axis.CREDENTIAL, Axis.CONFIG}
     told = [notice.route_closed(ctx.history.thread, ctx.candidate.route, after)] if after and is_shut else []
     return (yield from fail(ctx, attempt, verdict, report, health, told))

@@ -24,6 +24,7 @@ NATIVE_OUTPUT = frozenset({"openai", "anthropic", "gemini"})
 """Providers whose API binds the answer to a schema; compatible servers differ, and there the instruction alone must do."""
 Summariser = Callable[[list[Message]], Awaitable[str | None]]
 """Sums up messages; None or nothing: it could not."""
+DEFAULT_NAME = "agent"
 DEFAULT_MODE = "default"
 """The agent as it was declared."""
 
@@ -61,6 +62,7 @@ class Agent:
         reasoning_effort: str | None = None,
         parameters: dict[str, Json] | None = None,
         modes: Mapping[str, Mode] | None = None,
+        name: str = DEFAULT_NAME,
     ) -> None:
         """Describe an agent.
 
@@ -81,6 +83,7 @@ class Agent:
             temperature: from 0 to 2; default likewise
             reasoning_effort: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; default likewise
             parameters: further request parameters of the provider's API, such as `top_p`; they win over the three before
+            name: tells the agents of one program apart, where a thread has to be run that nobody holds in his hand
             modes: by name, beside `default`, which is the agent as it is declared here
 
         Raises:
@@ -90,6 +93,7 @@ class Agent:
         """
         if max_rounds is not None and max_rounds < 1:
             raise UsageError(f"max_rounds is {max_rounds}; it must be at least 1, or None for no bound")
+        self.name = name
         self.model = model
         self.models = [model, *fallbacks]
         if len(set(self.models)) != len(self.models):
@@ -107,9 +111,9 @@ class Agent:
         self.schemas, self.facts = _schemas(self.tools), _facts(self.tools)
         self.permissions = dict(ASK_FOR_EFFECTS) if permissions is None else dict(permissions)
         bounds = {"max_tokens_per_turn": max_tokens_per_turn, "max_cost_usd": max_cost_usd, "max_seconds": max_seconds}
-        for name, bound in bounds.items():
+        for which, bound in bounds.items():
             if bound is not None and bound <= 0:
-                raise UsageError(f"{name} is {bound}; it must be above 0, or None for no bound")
+                raise UsageError(f"{which} is {bound}; it must be above 0, or None for no bound")
         self.limits = Limits(
             max_rounds=max_rounds, max_tokens=max_tokens_per_turn, max_cost_usd=max_cost_usd, max_seconds=max_seconds
         )
@@ -132,6 +136,13 @@ class Agent:
             raise UsageError(f"there is no mode {name!r}; this agent has {', '.join(self.modes)}")
         return found
 
+    def with_tools(self, names: Sequence[str]) -> "Agent":
+        """Return the agent with those of its tools alone. Raises KeyError if it has not one of them."""
+        found = copy.copy(self)
+        found.tools = {each: self.tools[each] for each in names}
+        found.schemas, found.facts = _schemas(found.tools), _facts(found.tools)
+        return found
+
     def _in(self, name: str, mode: Mode) -> "Agent":
         if name == DEFAULT_MODE or name.split() != [name]:
             raise UsageError(f"a mode is named {name!r}; use one word other than {DEFAULT_MODE}")
@@ -140,11 +151,9 @@ class Agent:
         if missing is not None:
             known = ", ".join(self.tools) or "none"
             raise UsageError(f"mode {name} has the tool {missing!r}, which the agent has not; its tools are {known}")
-        found = copy.copy(self)
+        found = self.with_tools(names)
         found.mode = name
         found.instructions = self._instructions(mode.instructions)
-        found.tools = {each: self.tools[each] for each in names}
-        found.schemas, found.facts = _schemas(found.tools), _facts(found.tools)
         if mode.permissions is not None:
             found.permissions = dict(mode.permissions)
         return found

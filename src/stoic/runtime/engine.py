@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from itertools import takewhile
 from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from msgspec.structs import replace
 
@@ -15,13 +15,14 @@ from stoic.core.commands import Ending, Route
 from stoic.core.health import HealthPolicy, Signs, retry_now
 from stoic.core.history import History
 from stoic.core.opening import OPENS
-from stoic.core.plan import Candidate, Plan
+from stoic.core.plan import Candidate, Permission, Plan, TaskFacts
+from stoic.core.refusal import counts_as_task
 from stoic.core.retry import RetryPolicy
 from stoic.core.segment import COMPACT_AT_SHARE, fingerprint, shape_of
 from stoic.errors import StoreError, UsageError
 from stoic.events import TurnStarted
 from stoic.ports import Connection, Outside
-from stoic.records import InboxEntry, Lease, Owner, Record
+from stoic.records import InboxEntry, Lease, Outcome, Owner, Record
 from stoic.runtime.agents import Agent
 from stoic.runtime.execution import Execution
 from stoic.runtime.renderers import EVENT_RENDERERS
@@ -31,7 +32,11 @@ from stoic.runtime.streams import Emit
 from stoic.runtime.transcript import Live
 from stoic.tools.context import ToolContext
 from stoic.tools.ends import Ends
+from stoic.tools.shells import Shells
 from stoic.tools.spilling import Spill
+
+if TYPE_CHECKING:
+    from stoic.tools.desk import TaskDesk
 
 HEARTBEAT_SECONDS = 5
 CACHED_THREADS = 1_000
@@ -49,6 +54,10 @@ class Numbers(Record, frozen=True):
     """Longest duration of one send."""
     compact_at_share: float = COMPACT_AT_SHARE
     """How full the model's context window may be before the conversation's beginning is summed up."""
+    sends_at_once: int = 32
+    """Requests to one route that this process has under way at a time; further ones wait."""
+    asks_again: Permission = "ask"
+    """What becomes of a task's brief that another provider has refused: a person is asked, it is allowed or denied."""
 
 
 class Ran(Record, frozen=True):
@@ -60,6 +69,10 @@ class Ran(Record, frozen=True):
     """The inbox entry that opened the turn."""
     released: bool
     """Whether the lease went back with the outcome."""
+    is_stopped: bool = False
+    """Whether the thread ended by refusal: nothing of it runs any more."""
+    look_again_ms: int | None = None
+    """When what stays unread now may be read, as far as that is a matter of the clock."""
 
 
 class Engine:
@@ -74,6 +87,7 @@ class Engine:
         numbers: Numbers | None = None,
         spill: Spill | None = None,
         ends: Ends | None = None,
+        shells: Shells | None = None,
     ) -> None:
         """Put an engine together.
 
@@ -84,6 +98,7 @@ class Engine:
             numbers: defaults if None
             spill: where results go that are too long to show; None: they are cut and the rest is lost
             ends: where the ends of calls are written down until the log holds them; None: nowhere
+            shells: the background shells of the database's threads; None: none can be started
         """
         self.outside = outside
         self.store = outside.store
@@ -94,6 +109,10 @@ class Engine:
         self._numbers = numbers or Numbers()
         self.spill = spill or Spill()
         self.ends = ends or Ends()
+        self.shells = shells
+        self.desk: TaskDesk | None = None
+        """For the task tools; None: no tasks can be started here."""
+        self._rooms: dict[str, asyncio.Semaphore] = {}
         self._connections: dict[str, Connection] = {}
         self._cache: OrderedDict[str, Live] = OrderedDict()
         self._locks: dict[str, asyncio.Lock] = {}
@@ -135,6 +154,21 @@ class Engine:
         """Return the lock by which this process's own callers queue for a thread."""
         return self._locks.setdefault(thread, asyncio.Lock())
 
+    def room(self, route: str) -> asyncio.Semaphore:
+        """Return what bounds the requests to a route that are under way at a time."""
+        return self._rooms.setdefault(route, asyncio.Semaphore(self._numbers.sends_at_once))
+
+    def has_work(self, thread: str) -> None:
+        """Hear that a task was started or told something here; an engine alone runs nothing by itself."""
+
+    async def until_news(self, thread: str, position: int, until_ms: int | None) -> bool:  # noqa: ARG002 - for whoever runs tasks
+        """Wait until something newer has come into a thread's inbox, or the time has come.
+
+        Returns:
+            False at once: nobody here runs what the thread could wait for.
+        """
+        return False
+
     def cancel(self, thread: str, entry: str | None = None) -> bool:
         """Stop the turn that runs here on a thread; False: none runs here."""
         signal = self._running.get(thread)
@@ -175,13 +209,8 @@ class Engine:
             self.outside,
             live,
             lease,
-            sender=Sender(live, connections, agent, self.outside, self._numbers.deadline_ms, emit),
-            execution=Execution(
-                agent.tools,
-                self.clock,
-                ToolContext(thread=lease.thread, store=self.store, spill=self.spill),
-                self.ends,
-            ),
+            sender=Sender(live, connections, agent, self.outside, self._numbers.deadline_ms, emit, self.room),
+            execution=Execution(agent.tools, self.clock, self._context(lease.thread), self.ends),
             emit=emit,
             cancel=signal,
         )
@@ -191,17 +220,76 @@ class Engine:
         self._running[lease.thread] = signal
         self._start_chores()
         try:
-            plan = self._plan(agent, connections, session, live)
+            plan = self._plan(agent, connections, session, live, await self._task_facts(live))
             ending = await runner.run(plan, inbox, health, keep_lease=keep_lease, opens=opens)
         except BaseException:
             self._cache.pop(lease.thread, None)
             raise
         finally:
             del self._running[lease.thread]
+        await self._close_shells(live, ending)
         turn = live.history.turn
-        return Ran(ending=ending, entry=turn.entry if turn else None, released=runner.released)
+        return Ran(
+            ending=ending,
+            entry=turn.entry if turn else None,
+            released=runner.released,
+            is_stopped=live.history.tombstone is not None,
+            look_again_ms=_probe_ms(live.history, plan.fingerprint, self.clock.now_ms()),
+        )
 
-    def _plan(self, agent: Agent, connections: list[Connection], session: str, live: Live) -> Plan:
+    async def interrupt(self, thread: str) -> Ending | None:
+        """End the turn of a task that cannot go on, or has not begun, and deliver that; None: there is none.
+
+        Raises:
+            HeldLeaseError: a living owner has it
+            StoreError: the log cannot be read or written
+        """
+        async with self.lock(thread):
+            lease = await self.store.acquire(thread, self.owner.id, self.clock.now_ms())
+            try:
+                live, inbox = await self._load(lease)
+                execution = Execution({}, self.clock, self._context(thread), self.ends)
+                signal = CancelSignal()
+                runner = Runner(
+                    self.outside, live, lease, sender=None, execution=execution, emit=_ignore, cancel=signal
+                )
+                plan = Plan(
+                    candidates=[],
+                    fingerprint=live.history.fingerprint or "",
+                    thread_kind=live.record.kind,
+                    thread_scope=live.record.scope,
+                    task=await self._task_facts(live),
+                    is_interrupted=True,
+                )
+                ending = await runner.run(plan, inbox, {}, keep_lease=True)
+                await self._close_shells(live, ending)
+            except BaseException:
+                self._cache.pop(thread, None)
+                raise
+            finally:
+                await self.store.release(lease)
+        return ending
+
+    def _context(self, thread: str) -> ToolContext:
+        return ToolContext(thread=thread, store=self.store, spill=self.spill, shells=self.shells, tasks=self.desk)
+
+    async def _close_shells(self, live: Live, ending: Ending | None) -> None:
+        """Close the background shells of a task that has ended; a refusal leaves the scene as it is."""
+        is_task = counts_as_task(live.record.kind, live.record.scope)
+        if self.shells is not None and is_task and isinstance(ending, Outcome) and not ending.refused:
+            await asyncio.to_thread(self.shells.close, live.record.id)
+
+    async def _task_facts(self, live: Live) -> TaskFacts:
+        """Return where a task belongs, and who has refused its brief before."""
+        meta = live.record.meta
+        if "root" not in meta:
+            return TaskFacts()
+        turn = live.history.turn
+        is_new = turn is None or (turn.number == 1 and not turn.rounds)
+        before = await self.store.refused_briefs(meta["root"], meta["brief"]) if is_new and "brief" in meta else []
+        return TaskFacts(owner=meta.get("owner"), root=meta["root"], refused_before=before)
+
+    def _plan(self, agent: Agent, connections: list[Connection], session: str, live: Live, task: TaskFacts) -> Plan:
         bound = connections[0]
         shape = shape_of(
             provider=bound.provider,
@@ -225,6 +313,8 @@ class Engine:
             output=agent.output.facts if agent.output else None,
             thread_kind=live.record.kind,
             thread_scope=live.record.scope,
+            task=task,
+            asks_again=self._numbers.asks_again,
             renderers=EVENT_RENDERERS,
         )
 
@@ -295,6 +385,16 @@ async def wait_seconds(seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await asyncio.Event().wait()
+
+
+def _probe_ms(history: History, fingerprint: str, now_ms: int) -> int | None:
+    """Return when the next send that no person causes is due, after refusals; None: it is no matter of the clock."""
+    times = [state.probe_at_ms for state in history.refusals_under(fingerprint)]
+    return min((each for each in times if each is not None and each > now_ms), default=None)
+
+
+def _ignore(event: object) -> None:
+    """Nobody follows the end of what cannot go on."""
 
 
 def _models(agent: Agent, history: History, inbox: list[InboxEntry]) -> list[str]:

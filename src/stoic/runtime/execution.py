@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from stoic.core import notes
 from stoic.core.arguments import arguments_of
-from stoic.core.commands import CallResult, PlannedCall
+from stoic.core.commands import CallResult, PlannedCall, Wait
 from stoic.core.failures import FailureClass
 from stoic.core.history import EFFECTS
 from stoic.ports import Clock
-from stoic.records import ImagePart, Operation
+from stoic.records import ImagePart, Operation, ShellFact
 from stoic.tools.context import ToolContext
 from stoic.tools.declaration import Tool, render_result
 from stoic.tools.ends import Ends
@@ -113,6 +113,14 @@ class Execution:
         if tasks:
             await asyncio.wait(tasks, timeout=_CANCEL_SECONDS)
 
+    async def running_shells(self) -> list[ShellFact]:
+        """Return the thread's background shells that run."""
+        shells = self._context.shells if self._context else None
+        if shells is None or self._context is None:
+            return []
+        found = await asyncio.to_thread(shells.of, self._context.thread)
+        return [ShellFact(id=each.id, state=each.state) for each in found if each.state == "running"]
+
     async def recall(self, operations: list[Operation]) -> list[CallResult]:
         """Return how calls ended that the journal still has as running; only those whose end was written down."""
         found = self._ends.find(operations)
@@ -157,12 +165,15 @@ class Execution:
             return result
 
         def returned(value: Any) -> CallResult:
+            if isinstance(value, Wait):
+                return CallResult(operation=operation.id, text="", state="returned", wait=value)
             rest, images = _taken_apart(value)
             shown = _shown(tool.name, rest)
             return end(CallResult(operation=operation.id, text=shown, state="returned", images=images))
 
         try:
-            bound = tool.bind(arguments_of(planned.call.arguments), operation.id, self._context)
+            context = self._context and replace(self._context, asked_at_ms=planned.asked_at_ms, now_ms=started_at)
+            bound = tool.bind(arguments_of(planned.call.arguments), operation.id, context)
             async with asyncio.timeout(tool.timeout_seconds):
                 result = await _call(tool.function, bound, returned)
         except asyncio.CancelledError as error:

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from stoic.core import notes
 from stoic.core.history import History
 from stoic.core.rows import shown_content
 from stoic.core.segment import segment_id
@@ -16,7 +17,7 @@ async def fork(engine: Engine, source: str, target: str) -> None:
     The journal stays with the original, and so does the body of what no model may read any more.
 
     Raises:
-        UsageError: the target exists, or the source has an open turn
+        UsageError: the target exists, or the source has an open turn or ended by refusal
         StoreError: there is no such source, or the log cannot be written
     """
     store = engine.store
@@ -24,6 +25,8 @@ async def fork(engine: Engine, source: str, target: str) -> None:
     history = History(source)
     for row in loaded.rows:
         history.fold(row)
+    if history.tombstone is not None:
+        raise UsageError(f"thread {source}: {notes.START_ANEW}")
     if history.open_turn is not None:
         raise UsageError(f"thread {source} has an open turn; let it end (stoic resume) or cancel it, then fork")
     if await _exists(engine, target):

@@ -23,12 +23,14 @@ from stoic.core.commands import (
     Event,
     Locate,
     Located,
+    LookAtShells,
     Next,
     Recall,
     Recalled,
     Remembered,
     Replied,
     Send,
+    ShellsSeen,
     Sleep,
     Start,
     Started,
@@ -123,7 +125,7 @@ class Runner:
         live: Live,
         lease: Lease,
         *,
-        sender: Sender,
+        sender: Sender | None,
         execution: Execution,
         emit: Emit,
         cancel: CancelSignal,
@@ -139,6 +141,12 @@ class Runner:
         self._cancel = cancel
         self.released = False
         """Whether the lease went back with the outcome."""
+
+    @property
+    def _sends(self) -> Sender:
+        if self._sender is None:
+            raise BrokenInvariantError(f"thread {self._live.history.thread}: a turn that cannot go on wants to send")
+        return self._sender
 
     async def run(
         self, plan: Plan, inbox: list[InboxEntry], health: dict[str, Health], *, keep_lease: bool, opens: bool = True
@@ -194,22 +202,25 @@ class Runner:
                 return self._start(command)
             case Sleep():
                 return await self._sleep(command.until_ms)
-            case AskStatus() | Summarise() | ClaimTrial() | Compare() | Locate():
+            case AskStatus() | Summarise() | ClaimTrial() | Compare() | Locate() | LookAtShells():
                 return await self._ask(command)
 
-    async def _ask(self, command: AskStatus | Summarise | ClaimTrial | Compare | Locate) -> Event:
+    async def _ask(self, command: AskStatus | Summarise | ClaimTrial | Compare | Locate | LookAtShells) -> Event:
         """Perform what is rare: ask a tool, a summariser, the other workers, or how a request would look."""
         match command:
+            case LookAtShells():
+                shells = await self._execution.running_shells()
+                return ShellsSeen(shells=shells, now_ms=self._clock.now_ms())
             case Compare():
-                return Compared(differs=await self._sender.differs(command), now_ms=self._clock.now_ms())
+                return Compared(differs=await self._sends.differs(command), now_ms=self._clock.now_ms())
             case Locate():
-                return Located(images=await self._sender.locate(command), now_ms=self._clock.now_ms())
+                return Located(images=await self._sends.locate(command), now_ms=self._clock.now_ms())
             case AskStatus():
                 work = self._execution.status(command.operation, command.arguments)
                 answer = await self._cancel.interruptible(work)
                 return self._cancelled() if answer is None else Status(answer=answer, now_ms=self._clock.now_ms())
             case Summarise():
-                return await self._cancel.interruptible(self._sender.summarise(command)) or self._cancelled()
+                return await self._cancel.interruptible(self._sends.summarise(command)) or self._cancelled()
             case ClaimTrial():
                 now_ms = self._clock.now_ms()
                 return Claimed(granted=await self._store.claim_trial(command.health, now_ms), now_ms=now_ms)
@@ -257,7 +268,7 @@ class Runner:
                 f"thread {history.thread}: a request up to row {command.upto_seq} of {history.last_seq}"
             )
         try:
-            sent = await self._cancel.interruptible(self._sender.send(command))
+            sent = await self._cancel.interruptible(self._sends.send(command))
         except UnsendableError as error:
             return Unsendable(why=str(error), now_ms=self._clock.now_ms())
         if sent is None:
@@ -288,6 +299,7 @@ class Runner:
             health=command.health,
             notices=[replace(each, id=self._ids.new(), created_at=now_ms) for each in command.notices],
             refused=command.refused,
+            deliveries=command.deliveries,
             guard=command.guard,
             release=self.released,
         )

@@ -2,6 +2,8 @@
 
 import hashlib
 import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 from stoic.core.commands import Compare, Locate, Remembered, Route, Send, Summarise, Summarised
 from stoic.core.images import images_at
@@ -17,12 +19,22 @@ from stoic.runtime.streams import Emit
 from stoic.runtime.summaries import summary_request
 from stoic.runtime.transcript import Live
 
+Room = Callable[[str], AbstractAsyncContextManager[object]]
+"""From a route to what lets so many requests through at a time and holds back the others."""
+
 
 class Sender:
     """Sends the rounds of one turn to the routes it may take."""
 
     def __init__(
-        self, live: Live, connections: list[Connection], agent: Agent, outside: Outside, deadline_ms: int, emit: Emit
+        self,
+        live: Live,
+        connections: list[Connection],
+        agent: Agent,
+        outside: Outside,
+        deadline_ms: int,
+        emit: Emit,
+        room: Room,
     ) -> None:
         self._live = live
         self._routes = {(each.provider, each.model): each for each in connections}
@@ -30,6 +42,7 @@ class Sender:
         self._outside = outside
         self._deadline_ms = deadline_ms
         self._emit = emit
+        self._room = room
 
     async def send(self, command: Send) -> tuple[Report, str] | RefusedBytes:
         """Send once; whatever happens is in the report, which comes with the request's hash.
@@ -53,6 +66,10 @@ class Sender:
         return next((each for each in remembered if (each.hash, each.provider, each.model) == key), None)
 
     async def _send(self, command: Send, connection: Connection, body: bytes) -> Report:
+        async with self._room(connection.key):
+            return await self._send_now(command, connection, body)
+
+    async def _send_now(self, command: Send, connection: Connection, body: bytes) -> Report:
         number, attempt, emit = command.round, command.attempt, self._emit
         emit(
             RoundStarted(
@@ -114,7 +131,8 @@ class Sender:
             return Remembered(refused=known, now_ms=clock.now_ms())
         model = f"{connection.provider}:{connection.model}"
         self._emit(CompactionStarted(model=model, simulated=connection.simulated))
-        report = await connection.send.send(self._request(connection, body, command.deadline_ms), _ignore)
+        async with self._room(connection.key):
+            report = await connection.send.send(self._request(connection, body, command.deadline_ms), _ignore)
         return Summarised(report=report, request_hash=digest, now_ms=clock.now_ms())
 
     def _connection(self, route: Route) -> Connection:

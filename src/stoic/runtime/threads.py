@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
+from stoic.core import notes
 from stoic.core.commands import Ending
 from stoic.core.refusal import ThreadKind
 from stoic.errors import BrokenInvariantError, NoSuchThreadError, UsageError
@@ -22,6 +23,8 @@ from stoic.runtime.grants import stuck_turn
 from stoic.runtime.streams import Emit, EventStream
 
 _LONGEST_ID = 200
+_NO_ENTRY = ""
+"""The id of no inbox entry."""
 _ASK_AGAIN_SECONDS = 0.25
 """How often a held lease is asked for: a holder that dies says nothing."""
 
@@ -38,6 +41,7 @@ class Thread:
         session: str,
         kind: ThreadKind = "chat",
         scope: Literal["main", "worker"] = "main",
+        meta: dict[str, Json] | None = None,
     ) -> None:
         """Prefer `Runtime.thread`. Raises UsageError if the id is empty, too long or not printable."""
         if not 1 <= len(thread) <= _LONGEST_ID or not thread.isprintable():
@@ -48,6 +52,7 @@ class Thread:
         self._session = session
         self._kind: ThreadKind = kind
         self._scope: Literal["main", "worker"] = scope
+        self._meta: dict[str, Json] = {"agent": agent.name} | (meta or {})
         self._tasks: set[asyncio.Task[Ending | None]] = set()
 
     async def send(self, text: str) -> AsyncIterator[Happening]:
@@ -256,7 +261,13 @@ class Thread:
             await self._engine.store.put(entry)
 
     async def _create(self) -> None:
-        record = ThreadRecord(id=self.id, kind=self._kind, scope=self._scope, created_at=self._engine.clock.now_ms())
+        record = ThreadRecord(
+            id=self.id,
+            kind=self._kind,
+            scope=self._scope,
+            created_at=self._engine.clock.now_ms(),
+            meta=self._meta,
+        )
         await self._engine.store.create_thread(record)
 
     def _entry(self, kind: str, content: dict[str, Json]) -> InboxEntry:
@@ -269,33 +280,82 @@ class Thread:
             created_at=engine.clock.now_ms(),
         )
 
-    async def _drive(self, entry: InboxEntry | None, emit: Emit) -> Ending | None:
-        """Run turns until the entry's own has ended, or one when there is no entry."""
-        for model in self.agent.models:
-            self.agent.parameters_for(self._engine.connection(model))
+    async def attend(self, emit: Emit | None = None, on_ending: Callable[[Ending], None] | None = None) -> int | None:
+        """Run whatever the thread has to do, turn after turn, as a worker does that nobody waits for.
+
+        Args:
+            emit: gets the events
+            on_ending: called with how each turn ended, or what it waits for
+
+        Returns:
+            When what stays unread may be read, as far as that is a matter of the clock; None: it is not.
+
+        Raises:
+            HeldLeaseError: a living owner has the thread
+            ConfigurationError: the agent's model cannot be reached as configured
+            StoreError: the log cannot be read or written
+        """
+        emit = emit or _ignore
+        self._check_models()
         async with self._engine.lock(self.id):
-            lease = await self._acquire(entry, emit)
-            released = False
+            store, engine = self._engine.store, self._engine
+            lease = await store.acquire(self.id, engine.owner.id, engine.clock.now_ms())
             try:
                 while True:
-                    ran = await self._engine.run_turn(
-                        lease, self.agent, self._session, emit, entry.id if entry else None
-                    )
-                    released = ran.released
-                    if ran.ending is None and entry is not None:
-                        ending = await self._told_by_log(entry)
-                        break
-                    if entry is None or isinstance(ran.ending, Parked) or ran.entry == entry.id:
-                        ending = ran.ending
-                        break
+                    # Nobody waits for one of the turns, so the lease is kept until there is nothing more to do.
+                    ran = await engine.run_turn(lease, self.agent, self._session, emit, _NO_ENTRY)
+                    if ran.ending is not None:
+                        emit(_last_event(ran.ending))
+                        if on_ending is not None:
+                            on_ending(ran.ending)
+                    if ran.ending is None or isinstance(ran.ending, Parked):
+                        return ran.look_again_ms
             finally:
-                if not released:
-                    await self._engine.store.release(lease)
+                await store.release(lease)
+
+    def _check_models(self) -> None:
+        """Check that each model can be reached. Raises ConfigurationError, UsageError."""
+        for model in self.agent.models:
+            self.agent.parameters_for(self._engine.connection(model))
+
+    async def _drive(self, entry: InboxEntry | None, emit: Emit) -> Ending | None:
+        """Run turns until the entry's own has ended, or one when there is no entry.
+
+        A turn that waits for tasks which this process runs goes on here when something comes from them.
+        """
+        self._check_models()
+        async with self._engine.lock(self.id):
+            ending = await self._until_ended(entry, emit)
+            while isinstance(ending, Parked) and ending.waits_for == "task" and await self._news(ending):
+                ending = await self._until_ended(entry, emit, again=True)
         if ending is not None:
             emit(_last_event(ending))
         if self.agent.output is not None and isinstance(ending, Outcome) and ending.outcome == "completed":
             return replace(ending, value=self.agent.output.revive(ending.value))
         return ending
+
+    async def _until_ended(self, entry: InboxEntry | None, emit: Emit, *, again: bool = False) -> Ending | None:
+        lease = await self._acquire(None if again else entry, emit)
+        released = False
+        try:
+            while True:
+                ran = await self._engine.run_turn(lease, self.agent, self._session, emit, entry.id if entry else None)
+                released = ran.released
+                if ran.ending is None and entry is not None:
+                    if ran.is_stopped:
+                        raise UsageError(f"thread {self.id}: {notes.START_ANEW}")
+                    return await self._told_by_log(entry)
+                if entry is None or isinstance(ran.ending, Parked) or ran.entry == entry.id:
+                    return ran.ending
+        finally:
+            if not released:
+                await self._engine.store.release(lease)
+
+    async def _news(self, parked: Parked) -> bool:
+        """Wait for something that wakes a turn which waits for tasks; False: nothing here can."""
+        inbox = await self._engine.store.inbox(self.id)
+        position = max((entry.position for entry in inbox), default=0)
+        return await self._engine.until_news(self.id, position, parked.until_ms)
 
     async def _acquire(self, entry: InboxEntry | None, emit: Emit) -> Lease:
         """Take the lease, waiting for its holder, and enter the entry; a thread that is not there yet is created."""

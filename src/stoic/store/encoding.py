@@ -26,7 +26,9 @@ ROW_OBJECTS = """
 The fields stand in the record's own order, which decodes fastest; `concat` takes NULL as nothing. `id` and `role` are
 words of ours, which need no quoting.
 """
-THREAD_COLUMNS = "id, kind, scope, created_at, last_seq, epoch, owner, title, meta"
+THREAD_COLUMNS = (
+    "id, kind, scope, created_at, last_seq, epoch, owner, title, meta, phase, parked, wake_at_ms, tombstone_seq"
+)
 OPERATION_COLUMNS = (
     'id, thread, turn, round, "index", tool, effect, arguments_key, state, started_at, ended_at, status, runs'
 )
@@ -118,7 +120,8 @@ def operation_from(values: Values) -> Operation:
 
 def thread_from(values: Values) -> ThreadRecord:
     """Build a thread from values of THREAD_COLUMNS."""
-    thread_id, kind, scope, created_at, last_seq, epoch, owner, title, meta = values
+    thread_id, kind, scope, created_at, last_seq, epoch, owner, title, meta, *progress = values
+    phase, parked, wake_at_ms, tombstone_seq = progress
     return ThreadRecord(
         id=thread_id,
         kind=kind,
@@ -129,6 +132,10 @@ def thread_from(values: Values) -> ThreadRecord:
         owner=owner,
         title=title,
         meta=_decode(meta) if meta else {},
+        phase=phase,
+        parked=_decode(parked) if parked else None,
+        wake_at_ms=wake_at_ms,
+        is_stopped=tombstone_seq > 0,
     )
 
 

@@ -14,6 +14,7 @@ from stoic.records import (
     InboxEntry,
     Json,
     Lease,
+    Memory,
     Notice,
     NoticeBudget,
     Operation,
@@ -21,14 +22,21 @@ from stoic.records import (
     Record,
     RefusedBytes,
     Row,
+    Schedule,
     Step,
+    StoredDelivery,
     StoredNotice,
     ThreadRecord,
+    Work,
 )
 from stoic.store import rules
 from stoic.store.changes import ChangeFeed, ChangeListener
 from stoic.store.encoding import to_json
+from stoic.store.memories import searched_text
 from stoic.store.owners import OWNER_TIMEOUT_MS, IsAlive, heartbeat_only, is_dead
+from stoic.store.schedules import check_thread, entries_of
+from stoic.store.tasks import delivered_twice, entry_of
+from stoic.store.wording import matches, terms_of
 
 Copied = TypeVar("Copied", bound=Record)
 
@@ -50,7 +58,16 @@ class MemoryThread:
     def as_it_stands(self) -> ThreadRecord:
         """Return the record with the thread's present state."""
         state = self.state
-        return structs.replace(self.record, last_seq=state.last_seq, epoch=state.epoch, owner=state.owner)
+        return structs.replace(
+            self.record,
+            last_seq=state.last_seq,
+            epoch=state.epoch,
+            owner=state.owner,
+            phase=state.phase,
+            parked=state.parked,
+            wake_at_ms=state.wake_at_ms,
+            is_stopped=state.tombstone_seq > 0,
+        )
 
 
 class MemoryDatabase:
@@ -72,6 +89,14 @@ class MemoryDatabase:
         self.notices: dict[str, StoredNotice] = {}
         """By key, in order of arrival."""
         self.refused: dict[tuple[str, str, str], RefusedBytes] = {}
+        self.memories: dict[str, Memory] = {}
+        """By id, in order of arrival."""
+        self.memories_left = 0
+        """How many have outlived their thread."""
+        self.schedules: dict[str, Schedule] = {}
+        """Likewise."""
+        self.deliveries: dict[str, StoredDelivery] = {}
+        """Likewise."""
         self.feed = ChangeFeed()
 
 
@@ -145,6 +170,9 @@ class MemoryStore:
         database.operations = {key: each for key, each in database.operations.items() if each.thread != thread}
         database.entries = {key: each for key, each in database.entries.items() if each.thread != thread}
         database.waiting.pop(thread, None)
+        database.deliveries = {key: each for key, each in database.deliveries.items() if each.delivery.task != thread}
+        database.schedules = {key: each for key, each in database.schedules.items() if each.thread != thread}
+        self._leave_memories(thread, ended=found.state.tombstone_seq > 0)
         database.feed.announce()
 
     async def put(self, entry: InboxEntry) -> InboxEntry:
@@ -252,6 +280,71 @@ class MemoryStore:
         database.health[health.route] = health
         database.feed.announce()
 
+    async def work(self, now_ms: int) -> list[Work]:
+        """Return the threads that there may be something to do on, the oldest first."""
+        found: list[Work] = []
+        for thread in self._database().threads.values():
+            state, entries = thread.state, self._shared.waiting.get(thread.record.id, {})
+            is_due = state.phase == "parked" and state.wake_at_ms is not None and state.wake_at_ms <= now_ms
+            if state.phase == "open" or is_due or entries:
+                newest = max((entry.position for entry in entries.values()), default=0)
+                found.append(Work(thread=thread.as_it_stands(), newest_entry=newest))
+        found.sort(key=lambda each: (each.thread.created_at, each.thread.id))
+        return _copies(found, Work)
+
+    async def next_wake_ms(self, now_ms: int) -> int | None:
+        """Return when the next parked turn is due by the clock; None: none is."""
+        times = [thread.state.wake_at_ms for thread in self._database().threads.values()]
+        return min((each for each in times if each is not None and each > now_ms), default=None)
+
+    async def parked(self) -> list[ThreadRecord]:
+        """Return the threads whose turn is parked, the oldest first."""
+        found = [each.as_it_stands() for each in self._database().threads.values() if each.state.phase == "parked"]
+        return _copies(sorted(found, key=lambda each: (each.created_at, each.id)), ThreadRecord)
+
+    async def tasks(
+        self, *, owner: str | None = None, root: str | None = None, limit: int = 1000
+    ) -> list[ThreadRecord]:
+        """Return threads that count as tasks, of an owner, under a root, or all, the newest first."""
+        return [
+            each
+            for each in await self.threads(limit=len(self._database().threads))
+            if each.kind != "repair"
+            and (each.kind == "task" or each.scope == "worker")
+            and owner in (None, each.meta.get("owner"))
+            and root in (None, each.meta.get("root"))
+        ][:limit]
+
+    async def deliveries(self, *, task: str | None = None, owner: str | None = None) -> list[StoredDelivery]:
+        """Return what was delivered of a task, to an owner, or at all, the newest first."""
+        found = [
+            each
+            for each in reversed(self._database().deliveries.values())
+            if task in (None, each.delivery.task) and owner in (None, each.delivery.owner)
+        ]
+        return _copies(found, StoredDelivery)
+
+    async def refused_briefs(self, root: str, brief: str) -> list[RefusedBytes]:
+        """Return who has refused an equal brief under a root, the oldest first."""
+        stops = [
+            row
+            for thread in self._database().threads.values()
+            for row in thread.rows
+            if row.kind == rules.TOMBSTONE_KIND
+            and row.content.get("root") == root
+            and row.content.get("brief") == brief
+        ]
+        return [
+            RefusedBytes(
+                hash=brief,
+                provider=row.content["provider"],
+                model=row.content["model"],
+                category=row.content.get("category"),
+                refused_at_ms=row.created_at,
+            )
+            for row in sorted(stops, key=lambda row: row.created_at)
+        ]
+
     async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
         """Return the requests that were refused after that time, of all threads."""
         return [each for each in self._database().refused.values() if each.refused_at_ms > since_ms]
@@ -297,11 +390,105 @@ class MemoryStore:
         sent = sum(each.state == "sent" and (each.settled_at or 0) >= since_ms for each in counted)
         return sent + sum(each.state == "due" and each.attempts > 0 for each in counted)
 
+    async def remember(self, memory: Memory) -> bool:
+        """Store a memory; False: its id is known, or its thread ended by refusal. Raises StoreError."""
+        memories = self._database().memories
+        copy = _copy(memory, f"memory {memory.id}")
+        if memory.id in memories or self._has_ended(memory.thread):
+            return False
+        memories[memory.id] = copy
+        self._shared.feed.announce()
+        return True
+
+    async def recall(self, scope: str | None, query: str, limit: int) -> list[Memory]:
+        """Return the memories that hold any of the query's words, the best match first: the one with most of them."""
+        terms, known = terms_of(query), self._database().memories
+        found = [each for each in await self.memories(scope, len(known)) if not self._has_ended(each.thread)]
+        if not terms:
+            return found[:limit]
+        ranked = [(matches(terms, searched_text(each)), each) for each in found]
+        ranked.sort(key=lambda ranking: -ranking[0])
+        return [each for count, each in ranked if count][:limit]
+
+    async def memories(self, scope: str | None, limit: int) -> list[Memory]:
+        """Return the memories, the newest first, also those that are not recalled any more."""
+        found = [each for each in self._database().memories.values() if scope in (None, each.scope)]
+        return _copies(found[::-1][:limit], Memory)
+
+    async def forget(self, scope: str | None, memory: str) -> bool:
+        """Delete a memory; False: there is none."""
+        memories = self._database().memories
+        if memory not in memories or scope not in (None, memories[memory].scope):
+            return False
+        del memories[memory]
+        self._shared.feed.announce()
+        return True
+
+    async def put_schedule(self, schedule: Schedule) -> None:
+        """Store a schedule, or what may change of a known one. Raises StoreError."""
+        schedules = self._database().schedules
+        check_thread(schedule, ended=self._has_ended(schedule.thread))
+        copy = _copy(schedule, f"schedule {schedule.id}")
+        known = schedules.get(schedule.id, copy)
+        schedules[schedule.id] = structs.replace(known, next_due_at=copy.next_due_at, paused=copy.paused)
+        self._shared.feed.announce()
+
+    async def schedules(self) -> list[Schedule]:
+        """Return all schedules, the oldest first."""
+        return _copies(list(self._database().schedules.values()), Schedule)
+
+    async def delete_schedule(self, schedule: str) -> bool:
+        """Delete a schedule; False: there is none."""
+        found = self._database().schedules.pop(schedule, None)
+        self._shared.feed.announce()
+        return found is not None
+
+    async def fire_schedule(self, schedule: Schedule, entry: InboxEntry, next_due_at: int) -> bool:
+        """Move a schedule on and enter its prompt; False: nothing was entered."""
+        rules.check_entry(schedule.thread, entry)
+        database = self._database()
+        known = database.schedules.get(schedule.id)
+        if known is None or known.paused or known.next_due_at != schedule.next_due_at:
+            return False
+        ended = self._has_ended(schedule.thread) is True
+        waits = entry.id in database.entries or any(
+            each.startswith(entries_of(schedule.id)) for each in database.waiting.get(schedule.thread, {})
+        )
+        enters = not ended and not waits
+        if enters:
+            self._put(entry)
+        database.schedules[schedule.id] = structs.replace(
+            known,
+            next_due_at=next_due_at,
+            last_fired_at=entry.created_at if enters else known.last_fired_at,
+            paused=ended,
+        )
+        database.feed.announce()
+        return enters
+
     def changes(self) -> ChangeListener:
         """Yield whenever anybody may have written since this call; ends when the store is closed."""
         listener = self._database().feed.listen()
         self._listeners.add(listener)
         return listener
+
+    def _leave_memories(self, thread: str, *, ended: bool) -> None:
+        """Let a deleted thread's memories stay under other ids, unless it ended by refusal."""
+        database = self._shared
+        left = dict[str, Memory]()
+        for each in database.memories.values():
+            if each.thread != thread:
+                left[each.id] = each
+            elif not ended:
+                database.memories_left += 1
+                kept = structs.replace(each, id=f"kept:{database.memories_left}", thread="")
+                left[kept.id] = kept
+        database.memories = left
+
+    def _has_ended(self, thread: str) -> bool | None:
+        """Tell whether a thread ended by refusal; None: there is none."""
+        found = self._database().threads.get(thread)
+        return None if found is None else found.state.tombstone_seq > 0
 
     def _is_known(self, known: StoredNotice) -> bool:
         """Tell whether a notice's delivery stands as the caller knows it."""
@@ -339,6 +526,9 @@ class MemoryStore:
         ids = [row.id for row in step.rows]
         if len(set(ids)) < len(ids) or not database.row_ids.isdisjoint(ids):
             raise RejectedStepError(f"thread {thread}: a row of the step cannot be stored: its id is in use")
+        for delivery in step.deliveries:
+            if delivery.id in database.deliveries:
+                raise delivered_twice(delivery)
         for operation in step.operations:
             if database.operations.get(operation.id, operation).thread != thread:
                 raise rules.foreign_operation(thread, operation.id)
@@ -371,10 +561,21 @@ class MemoryStore:
             database.refused[key] = structs.replace(
                 refused, refused_at_ms=max(known.refused_at_ms, refused.refused_at_ms)
             )
+        self._deliver(step)
         if step.guard is not None:
             thread.guard = step.guard
         for entry in step.inbox_taken:
             del database.waiting[thread.record.id][entry]
+
+    def _deliver(self, step: Step) -> None:
+        """Store what tasks deliver, and enter it where their owners read it."""
+        database = self._shared
+        for delivery in step.deliveries:
+            created_at, reached = step.rows[-1].created_at, delivery.owner in database.threads
+            kept = structs.replace(delivery, entry=None)
+            database.deliveries[delivery.id] = StoredDelivery(delivery=kept, created_at=created_at, reached=reached)
+            if reached:
+                self._put(entry_of(delivery, created_at))
 
 
 def _copy(record: Copied, what: str) -> Copied:

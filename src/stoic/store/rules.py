@@ -1,11 +1,12 @@
 """What a step may do to a thread: the rules every store enforces, written once (SPEC §4, §8, §9)."""
 
 from collections.abc import Callable
+from typing import Literal
 
 from msgspec import structs
 
 from stoic.errors import NoSuchThreadError, RejectedStepError, StaleWriterError, StoreError
-from stoic.records import Health, InboxEntry, Lease, Operation, Record, Row, Step, ViewChange
+from stoic.records import Health, InboxEntry, Json, Lease, Operation, Record, Row, Step, ViewChange
 
 TOMBSTONE_KIND = "refusal_stop"
 """The row behind which nothing may be shown to a model and nothing may run (SPEC §4, §12)."""
@@ -15,6 +16,13 @@ HUMAN_KINDS = frozenset({"message", "input"})
 
 OPEN_STATES = ("intended", "running", "unknown")
 """Operations a thread still has to do with."""
+
+OPENING_KINDS = frozenset({"message", "event", "wake", "grant"})
+"""Rows that begin a turn."""
+LEAVES_PHASE = frozenset({"switch", "reveal"})
+"""Rows that come into the log without beginning, waking or ending a turn."""
+
+Phase = Literal["idle", "open", "parked"]
 
 
 class ThreadState(Record, frozen=True):
@@ -29,6 +37,9 @@ class ThreadState(Record, frozen=True):
     """The highest generation of its rows."""
     tombstone_seq: int = 0
     """The seq of its tombstone; 0: it has none."""
+    phase: Phase = "idle"
+    parked: Json = None
+    wake_at_ms: int | None = None
 
 
 class RowFacts(Record, frozen=True):
@@ -55,6 +66,7 @@ def advance(state: ThreadState, lease: Lease, step: Step, find_row: FindRow) -> 
         RejectedStepError: The step breaks a rule of the log.
     """
     check_lease(state, lease)
+    phase, parked = _phase_after(state, step.rows)
     after = ThreadState(
         epoch=state.epoch,
         owner=None if step.release else state.owner,
@@ -62,6 +74,9 @@ def advance(state: ThreadState, lease: Lease, step: Step, find_row: FindRow) -> 
         accepted_upto=step.accept_upto or state.accepted_upto,
         generation=max(state.generation, *(row.generation for row in step.rows)) if step.rows else state.generation,
         tombstone_seq=state.tombstone_seq or _tombstone_in(step.rows),
+        phase=phase,
+        parked=parked,
+        wake_at_ms=None if parked is None else parked.get("until_ms"),
     )
     if step.rows:
         _check_rows(state, lease, step.rows)
@@ -149,6 +164,19 @@ def foreign_operation(thread: str, operation: str) -> RejectedStepError:
 
 def _tombstone_in(rows: list[Row]) -> int:
     return next((row.seq for row in rows if row.kind == TOMBSTONE_KIND), 0)
+
+
+def _phase_after(state: ThreadState, rows: list[Row]) -> tuple[Phase, Json]:
+    """Return whether a turn is open after the rows, and what it waits for."""
+    phase, parked = state.phase, state.parked
+    for row in rows:
+        if row.kind == "outcome":
+            phase, parked = "idle", None
+        elif row.kind == "parked":
+            phase, parked = "parked", row.content
+        elif row.kind not in LEAVES_PHASE and (phase != "idle" or row.kind in OPENING_KINDS):
+            phase, parked = "open", None
+    return phase, parked
 
 
 def _check_rows(state: ThreadState, lease: Lease, rows: list[Row]) -> None:

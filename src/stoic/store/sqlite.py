@@ -17,16 +17,20 @@ from stoic.records import (
     Health,
     InboxEntry,
     Lease,
+    Memory,
     Notice,
     NoticeBudget,
     Operation,
     Owner,
     RefusedBytes,
+    Schedule,
     Step,
+    StoredDelivery,
     StoredNotice,
     ThreadRecord,
+    Work,
 )
-from stoic.store import reads, verdicts, writes
+from stoic.store import memories, reads, schedules, tasks, verdicts, writes
 from stoic.store.changes import ChangeFeed, ChangeListener
 from stoic.store.connection import Connection
 from stoic.store.encoding import row_values
@@ -155,6 +159,32 @@ class SqliteStore:
         """Store what a person decided of a route."""
         await self._write(lambda connection: writes.put_health(connection, health))
 
+    async def work(self, now_ms: int) -> list[Work]:
+        """Return the threads that there may be something to do on, the oldest first."""
+        return await self._read(lambda connection: tasks.work(connection, now_ms))
+
+    async def next_wake_ms(self, now_ms: int) -> int | None:
+        """Return when the next parked turn is due by the clock; None: none is."""
+        return await self._read(lambda connection: tasks.next_wake_ms(connection, now_ms))
+
+    async def parked(self) -> list[ThreadRecord]:
+        """Return the threads whose turn is parked, the oldest first."""
+        return await self._read(tasks.parked)
+
+    async def tasks(
+        self, *, owner: str | None = None, root: str | None = None, limit: int = 1000
+    ) -> list[ThreadRecord]:
+        """Return threads that count as tasks, of an owner, under a root, or all, the newest first."""
+        return await self._read(lambda connection: tasks.tasks(connection, owner, root, limit))
+
+    async def deliveries(self, *, task: str | None = None, owner: str | None = None) -> list[StoredDelivery]:
+        """Return what was delivered of a task, to an owner, or at all, the newest first."""
+        return await self._read(lambda connection: tasks.deliveries(connection, task, owner))
+
+    async def refused_briefs(self, root: str, brief: str) -> list[RefusedBytes]:
+        """Return who has refused an equal brief under a root, the oldest first."""
+        return await self._read(lambda connection: tasks.refused_briefs(connection, root, brief))
+
     async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
         """Return the requests that were refused after that time, of all threads."""
         return await self._read(lambda connection: verdicts.refused_since(connection, since_ms))
@@ -176,6 +206,38 @@ class SqliteStore:
     async def notices_used(self, since_ms: int) -> int:
         """Return how many normal notices were sent since then, or whose sending has begun; no digests."""
         return await self._read(lambda connection: verdicts.notices_used(connection, since_ms))
+
+    async def remember(self, memory: Memory) -> bool:
+        """Store a memory; False: its id is known, or its thread ended by refusal. Raises StoreError."""
+        return await self._write(lambda connection: memories.remember(connection, memory))
+
+    async def recall(self, scope: str | None, query: str, limit: int) -> list[Memory]:
+        """Return the memories that hold any of the query's words, the best match first."""
+        return await self._read(lambda connection: memories.recall(connection, scope, query, limit))
+
+    async def memories(self, scope: str | None, limit: int) -> list[Memory]:
+        """Return the memories, the newest first, also those that are not recalled any more."""
+        return await self._read(lambda connection: memories.memories(connection, scope, limit))
+
+    async def forget(self, scope: str | None, memory: str) -> bool:
+        """Delete a memory; False: there is none."""
+        return await self._write(lambda connection: memories.forget(connection, scope, memory))
+
+    async def put_schedule(self, schedule: Schedule) -> None:
+        """Store a schedule, or what may change of a known one. Raises StoreError."""
+        await self._write(lambda connection: schedules.put_schedule(connection, schedule))
+
+    async def schedules(self) -> list[Schedule]:
+        """Return all schedules, the oldest first."""
+        return await self._read(schedules.schedules)
+
+    async def delete_schedule(self, schedule: str) -> bool:
+        """Delete a schedule; False: there is none."""
+        return await self._write(lambda connection: schedules.delete_schedule(connection, schedule))
+
+    async def fire_schedule(self, schedule: Schedule, entry: InboxEntry, next_due_at: int) -> bool:
+        """Move a schedule on and enter its prompt; False: nothing was entered."""
+        return await self._write(lambda connection: schedules.fire_schedule(connection, schedule, entry, next_due_at))
 
     def changes(self) -> ChangeListener:
         """Yield whenever anybody may have written since this call; ends when the store is closed."""

@@ -1,10 +1,11 @@
 """What the SQLite store writes; each function runs inside one savepoint of the writer's transaction."""
 
 import apsw
+import msgspec
 
 from stoic.errors import RejectedStepError
 from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Record, Step, ThreadRecord, ViewChange
-from stoic.store import reads, rules, verdicts
+from stoic.store import reads, rules, tasks, verdicts
 from stoic.store.connection import Connection, Values
 from stoic.store.encoding import (
     INBOX_COLUMNS,
@@ -19,9 +20,14 @@ from stoic.store.encoding import (
 from stoic.store.owners import IsAlive, is_dead
 
 # The column names are constants of this package, never anybody's input.
-_STATE = "SELECT epoch, owner, last_seq, accepted_upto, generation, tombstone_seq FROM threads WHERE id = ?"
+_STATE = """
+SELECT epoch, owner, last_seq, accepted_upto, generation, tombstone_seq, phase, parked, wake_at_ms
+FROM threads WHERE id = ?
+"""
 _SET_STATE = """
-UPDATE threads SET owner = ?, last_seq = ?, accepted_upto = ?, generation = ?, tombstone_seq = ? WHERE id = ?
+UPDATE threads SET
+  owner = ?, last_seq = ?, accepted_upto = ?, generation = ?, tombstone_seq = ?, phase = ?, parked = ?, wake_at_ms = ?
+WHERE id = ?
 """
 _SET_GUARD = "UPDATE threads SET guard = ? WHERE id = ?"
 _SET_LEASE = "UPDATE threads SET epoch = ?, owner = ? WHERE id = ?"
@@ -86,13 +92,27 @@ def append(connection: Connection, lease: Lease, step: Step, rows: list[Values])
     for health in step.health:
         put_health(connection, health.onto(reads.health_of(connection, health.route)))
     verdicts.store(connection, step)
+    for delivery in step.deliveries:
+        entry = tasks.deliver(connection, delivery, step.rows[-1].created_at)
+        if entry is not None:
+            put(connection, entry)
     if step.guard is not None:
         connection.execute(_SET_GUARD, (to_json(step.guard, f"the loop state of thread {thread}"), thread))
     _take(connection, thread, step.inbox_taken)
     if after != state:
         connection.execute(
             _SET_STATE,
-            (after.owner, after.last_seq, after.accepted_upto, after.generation, after.tombstone_seq, thread),
+            (
+                after.owner,
+                after.last_seq,
+                after.accepted_upto,
+                after.generation,
+                after.tombstone_seq,
+                after.phase,
+                None if after.parked is None else to_json(after.parked, f"what thread {thread} waits for"),
+                after.wake_at_ms,
+                thread,
+            ),
         )
 
 
@@ -185,7 +205,7 @@ def _state(connection: Connection, thread: str) -> rules.ThreadState:
     values = connection.execute(_STATE, (thread,)).fetchone()
     if values is None:
         raise rules.no_such_thread(thread)
-    epoch, owner, last_seq, accepted_upto, generation, tombstone_seq = values
+    epoch, owner, last_seq, accepted_upto, generation, tombstone_seq, phase, parked, wake_at_ms = values
     return rules.ThreadState(
         epoch=epoch,
         owner=owner,
@@ -193,6 +213,9 @@ def _state(connection: Connection, thread: str) -> rules.ThreadState:
         accepted_upto=accepted_upto,
         generation=generation,
         tombstone_seq=tombstone_seq,
+        phase=phase,
+        parked=None if parked is None else msgspec.json.decode(parked),
+        wake_at_ms=wake_at_ms,
     )
 
 

@@ -1,10 +1,14 @@
 """What the runtime itself puts into a tool's parameters: the operation's id, or a look at the thread, the log and its spill."""
 
-from typing import NewType
+from typing import TYPE_CHECKING, NewType
 
 from stoic.ports import Store
 from stoic.records import Record
+from stoic.tools.shells import Shells
 from stoic.tools.spilling import Spill
+
+if TYPE_CHECKING:
+    from stoic.tools.desk import TaskDesk
 
 OperationId = NewType("OperationId", str)
 """Annotate a parameter with it and the tool gets its operation's id there, to use as an idempotency key."""
@@ -16,3 +20,9 @@ class ToolContext(Record, frozen=True):
     thread: str
     store: Store
     spill: Spill
+    shells: Shells | None = None
+    tasks: "TaskDesk | None" = None
+    """None: no tasks can be started here."""
+    asked_at_ms: int = 0
+    """When the model asked for the call: what a wait is counted from, also after a restart."""
+    now_ms: int = 0

@@ -11,6 +11,8 @@ from stoic.errors import ToolDeclarationError
 from stoic.records import Json, ToolSchema
 from stoic.tools.context import ToolContext
 
+APPROVAL_SECONDS = 86_400
+"""How long a call waits for a person's approval."""
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _SECTION = re.compile(r"^(Args|Arguments|Returns?|Raises|Yields?|Examples?|Notes?):\s*$", re.MULTILINE)
 _ARGUMENT = re.compile(r"^ {4}\*{0,2}(\w+)(?: *\([^)]*\))?: *(.*(?:\n {6,}\S.*)*)", re.MULTILINE)
@@ -31,6 +33,9 @@ class Tool:
         timeout_seconds: float | None = None,
         loop_key: Sequence[str] = (),
         frozen_limit: int | None = None,
+        approval: bool = False,
+        approval_seconds: int = APPROVAL_SECONDS,
+        internal: bool = False,
     ) -> None:
         """See `tool`."""
         from stoic.tools.parameters import Parameters  # noqa: PLC0415 -- loads pydantic, which importing stoic must not
@@ -58,6 +63,8 @@ class Tool:
             declared=effect is not None,
             loop_key=list(loop_key),
             frozen_limit=frozen_limit,
+            approval_seconds=approval_seconds if approval else None,
+            internal=internal,
             check=self._parameters.check,
             has_status=status is not None,
             idempotent=idempotent,
@@ -107,6 +114,8 @@ def tool(
     timeout_seconds: float | None = None,
     loop_key: Sequence[str] = (),
     frozen_limit: int | None = None,
+    approval: bool = False,
+    approval_seconds: int = APPROVAL_SECONDS,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Declare a typed function, sync or async, as a tool; its schema comes from its signature and docstring.
@@ -121,7 +130,9 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool
             `(operation_id, **arguments)` that answers `done`, `not_done` or `unknown` about an operation whose end was
             lost. `idempotent`: equal calls may be repeated without harm. `timeout_seconds`: default none.
             `loop_key`: paths of the arguments that alone make two calls equal to the loop detector, such as
-            `plan.*.status`. `frozen_limit`: of a poll, equal outcomes in a row before it is blocked; default 20.
+            `plan.*.status`. `frozen_limit`: of a poll, equal outcomes in a row before it is blocked; default 20. `approval`: a person decides about every call, whatever the
+            permissions say, and may change its arguments; the turn is parked meanwhile. `approval_seconds`: nobody's answer
+            counts as a denial after so many; default a day.
 
     Raises:
         ToolDeclarationError: a parameter without type, a name no provider takes, or a type without JSON schema

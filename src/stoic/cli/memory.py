@@ -1,0 +1,110 @@
+"""`stoic memory`: what agents have remembered, for a person to look through, search and delete."""
+
+import asyncio
+import os
+from typing import IO
+
+import msgspec
+
+from stoic.cli import exits
+from stoic.cli.cleaning import one_line
+from stoic.cli.opening import log_to_list, opened_log, require_log
+from stoic.cli.screen import Style
+from stoic.cli.timeline import moment
+from stoic.errors import UsageError
+from stoic.records import Memory, Record
+
+_ALL = 1_000_000
+
+
+class MemoryLine(Record, frozen=True, omit_defaults=False):
+    """One memory for programs."""
+
+    id: str
+    scope: str
+    """Whose it is; agents of one scope share it."""
+    thread: str
+    """Where it was learnt; empty: that thread was deleted."""
+    text: str
+    tags: list[str]
+    created_at: int
+    """Epoch milliseconds."""
+
+
+def list_memories(*, scope: str | None, limit: int, as_json: bool, stdout: IO[str]) -> int:
+    """Print the memories, the newest first, also those that agents do not recall any more.
+
+    Args:
+        scope: of one scope; None: of all
+        limit: how many at the most
+        as_json: one JSON object a line
+        stdout: where to
+    """
+    if not log_to_list():
+        return exits.COMPLETED
+    found = asyncio.run(_list(scope, limit))
+    return _print(found, "nothing is remembered yet\n", as_json=as_json, stdout=stdout)
+
+
+def search_memories(query: str, *, scope: str | None, limit: int, as_json: bool, stdout: IO[str]) -> int:
+    """Print the memories that an agent would recall, the best match first; arguments as above."""
+    if not log_to_list():
+        return exits.COMPLETED
+    found = asyncio.run(_search(query, scope, limit))
+    return _print(found, "nothing that is remembered fits\n", as_json=as_json, stdout=stdout)
+
+
+def forget_memory(memory: str, *, scope: str | None, stdout: IO[str]) -> int:
+    """Delete a memory for good.
+
+    Raises:
+        UsageError: there is no such memory
+    """
+    require_log(f"there is no memory {memory!r}")
+    if not asyncio.run(_forget(memory, scope)):
+        within = "" if scope is None else f" in scope {scope!r}"
+        raise UsageError(f"there is no memory {memory!r}{within}; `stoic memory list` shows those there are")
+    stdout.write(f"forgot {one_line(memory)}\n")
+    return exits.COMPLETED
+
+
+async def _list(scope: str | None, limit: int) -> list[Memory]:
+    async with opened_log() as store:
+        return await store.memories(scope, limit or _ALL)
+
+
+async def _search(query: str, scope: str | None, limit: int) -> list[Memory]:
+    async with opened_log() as store:
+        return await store.recall(scope, query, limit or _ALL)
+
+
+async def _forget(memory: str, scope: str | None) -> bool:
+    async with opened_log() as store:
+        return await store.forget(scope, memory)
+
+
+def _print(found: list[Memory], nothing: str, *, as_json: bool, stdout: IO[str]) -> int:
+    if as_json:
+        for each in found:
+            stdout.write(msgspec.json.encode(_line(each)).decode() + "\n")
+        return exits.COMPLETED
+    style = Style(stdout, os.environ)
+    for each in found:
+        tags = f" · {', '.join(map(one_line, each.tags))}" if each.tags else ""
+        where = f" · thread {one_line(each.thread)}" if each.thread else ""
+        facts = f"{one_line(each.scope)}{where} · {moment(each.created_at)}{tags}"
+        stdout.write(f"{one_line(each.id)}  {style(facts, 'dim')}\n  {one_line(each.text)}\n")
+    if not found:
+        stdout.write(nothing)
+    return exits.COMPLETED
+
+
+def _line(memory: Memory) -> MemoryLine:
+    return MemoryLine(
+        id=memory.id,
+        scope=memory.scope,
+        thread=memory.thread,
+        text=memory.text,
+        tags=memory.tags,
+        created_at=memory.created_at,
+    )

@@ -1,0 +1,58 @@
+"""A brief that was refused before: the same provider is not asked again, another one only if a person says so (SPEC §12)."""
+
+from stoic.core import notes
+from stoic.core.commands import Commit, Ending, Remembered
+from stoic.core.endings import give_up
+from stoic.core.parking import park
+from stoic.core.refused import remembered
+from stoic.core.steps import Context, Part, commit, draft
+from stoic.records import Parked, Question, RefusedBytes
+
+TOOL = "task_start"
+"""What a person is asked about: to start a task with this brief elsewhere."""
+
+
+def is_asked_again(ctx: Context) -> bool:
+    """Tell whether the turn has to be held up before its first send, since its brief was refused in an earlier task."""
+    return _by_this_provider(ctx) is not None or (_is_first(ctx) and not _is_allowed(ctx))
+
+
+def ask_again(ctx: Context) -> Part[Ending | None]:
+    """End the task as the earlier one ended, or wait for a person's approval."""
+    known = _by_this_provider(ctx)
+    if known is not None:
+        return (yield from remembered(ctx, Remembered(refused=known, now_ms=ctx.now_ms)))
+    if ctx.plan.asks_again == "deny" or ctx.state.answers.get(_id(ctx)) == "deny":
+        return (yield from give_up(ctx, notes.NOT_ASKED_AGAIN, reason="human"))
+    question = Question(
+        operation=_id(ctx), tool=TOOL, effect="send", arguments=_arguments(ctx), allowed_answers=("once", "deny")
+    )
+    if question.operation not in ctx.state.asked:
+        row = draft(ctx, role="system", kind="question", content={"questions": [question]})
+        yield from commit(ctx, Commit(rows=[row]))
+    return (yield from park(ctx, Parked(waits_for="permission", questions=[question])))
+
+
+def _is_first(ctx: Context) -> bool:
+    """Tell whether nothing of the task has been answered yet: only then is it a matter of its brief."""
+    return bool(ctx.plan.task.refused_before) and not ctx.state.rounds and ctx.state.number == 1
+
+
+def _by_this_provider(ctx: Context) -> RefusedBytes | None:
+    before = ctx.plan.task.refused_before if _is_first(ctx) else []
+    return next((each for each in before if each.provider == ctx.candidate.route.provider), None)
+
+
+def _is_allowed(ctx: Context) -> bool:
+    return ctx.plan.asks_again == "allow" or ctx.state.answers.get(_id(ctx)) in {"once", "session"}
+
+
+def _id(ctx: Context) -> str:
+    return f"{ctx.history.thread}.{ctx.state.number}.brief"
+
+
+def _arguments(ctx: Context) -> str:
+    """Name who refused and who would be asked now; enumerated names only."""
+    refusers = ", ".join(sorted({each.provider for each in ctx.plan.task.refused_before}))
+    route = ctx.candidate.route
+    return f'{{"refused_by": "{refusers}", "ask_now": "{route.provider}:{route.model}"}}'
