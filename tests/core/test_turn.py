@@ -78,8 +78,27 @@ def test_a_stated_wait_replaces_the_delay_when_it_is_longer(wait: str, slept: in
 def test_a_stated_wait_beyond_a_minute_is_not_waited_for():
     world = World(plan(), scripted(http(429, "rate_limit_exceeded", headers={"retry-after": "3600"}), said("ok")))
     world.message()
+    parked = run(world)
+    assert isinstance(parked, Parked)
+    assert (parked.waits_for, world.slept_ms, len(world.sends)) == ("time", [], 1)
+    assert parked.until_ms is not None
+    assert parked.until_ms - world.now_ms > 3_500_000
+    rows = len(world.rows)
+    assert run(world) == parked, "before its time nothing is sent"
+    assert (len(world.rows), len(world.sends)) == (rows, 1)
+    world.now_ms = parked.until_ms
+    assert (outcome_of(world).text, len(world.sends)) == ("ok", 2)
+
+
+def test_a_turn_goes_on_by_itself_once_at_the_most():
+    later = http(429, "rate_limit_exceeded", headers={"retry-after": "3600"})
+    world = World(plan(), scripted(later, later))
+    world.message()
+    parked = run(world)
+    assert isinstance(parked, Parked)
+    world.now_ms = parked.until_ms or 0
     outcome = outcome_of(world)
-    assert (outcome.failure_class, world.slept_ms, len(world.sends)) == ("rate_limit", [], 1)
+    assert (outcome.outcome, outcome.failure_class, len(world.sends)) == ("failed", "rate_limit", 2)
     assert "3600 s" in outcome.message
 
 

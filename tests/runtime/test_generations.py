@@ -105,7 +105,7 @@ def test_nothing_is_left_behind_while_a_question_waits_for_a_person(tmp_path):
             thread = bench.thread(runtime, Tool(lambda: "put", name="put"), ask=True)
             await thread.run("go")
             assert [(await thread.fresh()).state, (await thread.compact()).state] == ["waiting", "waiting"]
-            assert (await bench.rows(runtime))[-1].kind == "question"
+            assert [row.kind for row in (await bench.rows(runtime))[-2:]] == ["question", "parked"]
 
     play(tmp_path, [["tool:put({})"]], story)
 
@@ -119,7 +119,7 @@ def test_a_thread_that_is_not_there_or_ended_by_refusal_begins_no_generation(tmp
             task = runtime.thread("task", Agent(MODEL), kind="task")
             assert outcome(await task.run("brief")).refused
             for decide in (Thread.fresh, Thread.compact):
-                with pytest.raises(UsageError, match="ended by refusal and does not run again"):
+                with pytest.raises(UsageError, match="ended by refusal and never runs again"):
                     await decide(task)
 
     play(tmp_path, [REFUSAL], story)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from stoic.cli import exits
+from stoic.cli.agents import CliAgents
 from stoic.cli.composing import HISTORY_FILE, Composer
 from stoic.cli.emitting import NOBODY_READS
 from stoic.cli.names import readable_id
@@ -37,7 +38,7 @@ def chat(options: WorkOptions) -> int:
 
 
 async def _chat(prepared: Prepared, composer: Composer) -> int:
-    runtime = Runtime(settings=prepared.settings, delivers_notices=False)
+    runtime = Runtime(settings=prepared.settings, delivers_notices=False, agents=CliAgents(prepared.made, watched=True))
     for model in prepared.agent.models:  # a wrong one is said before anything is stored
         prepared.agent.parameters_for(runtime.connection(model))
     thread = readable_id(runtime.ids.new()) if prepared.thread is None else prepared.thread

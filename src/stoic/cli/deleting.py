@@ -10,6 +10,7 @@ from stoic.cli.states import ThreadState, read_state
 from stoic.errors import StoreError, UsageError
 from stoic.ports import HeldLeaseError
 from stoic.settings import read_settings
+from stoic.tools.shells import ShellError
 from stoic.wiring import Runtime, SystemClock
 
 
@@ -59,8 +60,14 @@ async def _delete(thread: str) -> None:
             raise UsageError(
                 f"thread {thread!r} was not deleted: a turn of it runs (pid {owner.pid} on {owner.host}); stop it first"
             ) from None
+    runtime = Runtime(settings=read_settings())
     try:
-        Runtime(settings=read_settings()).spill.forget(thread)
+        if runtime.shells is not None:
+            runtime.shells.forget(thread)
+    except ShellError as error:
+        raise StoreError(f"thread {thread!r} was deleted, but not its background shells: {error}") from None
+    try:
+        runtime.spill.forget(thread)
     except OSError as error:
         raise StoreError(
             f"thread {thread!r} was deleted, but not the files of its long results: {error.filename} "

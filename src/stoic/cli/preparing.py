@@ -3,11 +3,11 @@
 import asyncio
 from pathlib import Path
 
+from stoic.cli.agents import Made
 from stoic.cli.choosing import choose
 from stoic.cli.guidance import read_guidance
 from stoic.cli.inputs import check_budget, read_workspace
 from stoic.cli.opening import absent_log, newest_thread
-from stoic.cli.worker import make_agent
 from stoic.core.plan import Permission
 from stoic.errors import UsageError
 from stoic.records import Record
@@ -47,6 +47,8 @@ class Prepared(Record, frozen=True):
     """None: a new one."""
     notes: list[str]
     """What a person should know beforehand."""
+    made: Made
+    """How the agent was made: new threads keep it."""
 
 
 def prepare(options: WorkOptions, permission: Permission) -> Prepared:
@@ -60,33 +62,32 @@ def prepare(options: WorkOptions, permission: Permission) -> Prepared:
         UsageError: the command line asks for something that cannot be
     """
     choice = choose(options.models, options.base_url)
-    model, *fallbacks = choice.models
     workspace = Workspace(read_workspace(options.workspace))
     for each in choice.models:
         check_budget(each, options.max_cost_usd, options.max_seconds)
     if options.goes_on and options.thread is not None:
         raise UsageError("--continue and --thread both name a thread; give one of them")
     guidance = read_guidance(workspace)
-    agent = make_agent(
-        model,
-        workspace.root,
-        permission,
-        guidance=guidance.text,
+    made = Made(
+        models=choice.models,
+        workspace=str(workspace.root),
+        permission=permission,
         max_rounds=options.max_rounds,
         max_cost_usd=options.max_cost_usd,
         max_seconds=options.max_seconds,
-        fallbacks=fallbacks,
         max_tokens=options.max_tokens,
         temperature=options.temperature,
         reasoning_effort=options.reasoning_effort,
     )
+    agent = made.agent()
     absent = absent_log(choice.settings)
     beginning = None if absent is None else f"a new log begins: {choice.settings.database}"
     return Prepared(
         settings=choice.settings,
         workspace=workspace,
         agent=agent,
-        chosen=model if options.models else None,
+        chosen=choice.models[0] if options.models else None,
         thread=asyncio.run(newest_thread()) if options.goes_on else options.thread,
         notes=[note for note in (choice.note, guidance.note, beginning) if note],
+        made=made,
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from stoic.cli import exits
+from stoic.cli.agents import CliAgents
 from stoic.cli.asking import Asker
 from stoic.cli.cleaning import quoted
 from stoic.cli.driving import drive
@@ -79,8 +80,13 @@ def _permission(options: RunOptions) -> Permission:
 
 
 async def _run(options: RunOptions, prepared: Prepared, prompt: str | None, images: list[ImagePart]) -> int:
-    runtime, agent = Runtime(settings=prepared.settings, delivers_notices=False), prepared.agent
-    thread = runtime.thread(readable_id(runtime.ids.new()) if prepared.thread is None else prepared.thread, agent)
+    agent = prepared.agent
+    runtime = Runtime(settings=prepared.settings, delivers_notices=False, agents=CliAgents(prepared.made, watched=True))
+    thread = runtime.thread(
+        readable_id(runtime.ids.new()) if prepared.thread is None else prepared.thread,
+        agent,
+        meta=prepared.made.meta(),
+    )
     for model in agent.models:  # a wrong one is said before anything is stored
         agent.parameters_for(runtime.connection(model))
     view = _view(options)

@@ -263,7 +263,8 @@ class Sitting:
     # ---- parts ------------------------------------------------------------------------------
 
     def _handle(self, thread: str) -> Thread:
-        return self._runtime.thread(thread, self._prepared.agent, session=self._session)
+        prepared = self._prepared
+        return self._runtime.thread(thread, prepared.agent, session=self._session, meta=prepared.made.meta())
 
     async def _state(self) -> ThreadState | None:
         """Return where the thread stands; None: nothing was said in it yet."""

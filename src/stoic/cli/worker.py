@@ -8,9 +8,14 @@ from stoic.core.plan import ASK_FOR_EFFECTS, DENY_EFFECTS, Permission
 from stoic.runtime.agents import DEFAULT_MAX_ROUNDS, Agent, Mode
 from stoic.tools.builtin import journal_tools, workspace_tools
 from stoic.tools.http_get import http_get_tool
+from stoic.tools.memories import memory_tools
 from stoic.tools.shell import shell_tool
+from stoic.tools.shell_tools import background_shell_tools
+from stoic.tools.task_tools import task_tools
 from stoic.tools.workspace import Workspace
 
+AGENT_NAME = "stoic"
+"""Of the agent of the command line, in the threads it has made."""
 # Nothing in here changes from one run to the next: equal bytes keep a provider's prompt cache.
 _INSTRUCTIONS = """\
 You are a careful working agent. Your workspace is the folder {root}; file tools take paths relative to it, and shell \
@@ -20,6 +25,8 @@ commands start in it.
 - Do the work with the tools instead of describing it, and check the result before you call it done.
 - A tool result that begins with [runtime] comes from the program that runs you, not from the tool. When it says that an \
 effect is unknown, do not repeat the call: look at the files or the output to find out, and report what stays unknown.
+- Start a task for work that can go on by itself, give it everything it needs to know in its brief, and wait for it with \
+task_wait when you need its result. A task that was refused is not asked again the same way.
 - When a call is denied, go on without it or say what you would need.
 - End with a short plain answer: what you did, what you found, and what is left open.
 """
@@ -68,10 +75,19 @@ def make_agent(
     """
     root = Workspace(workspace)
     said = _GUIDANCE.format(text=guidance.rstrip("\n")) if guidance.strip() else ""
-    tools = [*workspace_tools(root), shell_tool(root), http_get_tool(), *journal_tools()]
+    tools = [
+        *workspace_tools(root),
+        shell_tool(root),
+        *background_shell_tools(root),
+        http_get_tool(),
+        *journal_tools(),
+        *task_tools(),
+        *memory_tools(str(root.root)),
+    ]
     looking = [tool.name for tool in tools if tool.facts.effect not in EFFECTS]
     return Agent(
         model,
+        name=AGENT_NAME,
         instructions=_INSTRUCTIONS.format(root=root.root) + said,
         tools=tools,
         modes={"plan": Mode(instructions=_PLAN, tools=looking)},

@@ -24,6 +24,8 @@ NATIVE_OUTPUT = frozenset({"openai", "anthropic", "gemini"})
 """Providers whose API binds the answer to a schema; compatible servers differ, and there the instruction alone must do."""
 Summariser = Callable[[list[Message]], Awaitable[str | None]]
 """Sums up messages; None or nothing: it could not."""
+Extractor = Callable[[str], Awaitable[Sequence[str]]]
+"""Makes memories of a turn's text: each a short text that can be understood without the others."""
 DEFAULT_NAME = "agent"
 DEFAULT_MODE = "default"
 """The agent as it was declared."""
@@ -63,6 +65,7 @@ class Agent:
         parameters: dict[str, Json] | None = None,
         modes: Mapping[str, Mode] | None = None,
         name: str = DEFAULT_NAME,
+        extractor: Extractor | None = None,
     ) -> None:
         """Describe an agent.
 
@@ -83,6 +86,7 @@ class Agent:
             temperature: from 0 to 2; default likewise
             reasoning_effort: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; default likewise
             parameters: further request parameters of the provider's API, such as `top_p`; they win over the three before
+            extractor: after each turn makes memories, of the scope that is the name, of what was shown and accepted in it
             name: tells the agents of one program apart, where a thread has to be run that nobody holds in his hand
             modes: by name, beside `default`, which is the agent as it is declared here
 
@@ -94,6 +98,7 @@ class Agent:
         if max_rounds is not None and max_rounds < 1:
             raise UsageError(f"max_rounds is {max_rounds}; it must be at least 1, or None for no bound")
         self.name = name
+        self.extractor = extractor
         self.model = model
         self.models = [model, *fallbacks]
         if len(set(self.models)) != len(self.models):

@@ -228,6 +228,10 @@ class Engine:
         finally:
             del self._running[lease.thread]
         await self._close_shells(live, ending)
+        if agent.extractor is not None and isinstance(ending, Outcome):
+            from stoic.runtime.extraction import extract  # noqa: PLC0415 -- few agents do, and importing stoic is to be quick
+
+            await extract(self.outside, lease.thread, ending.turn, agent.extractor, scope=agent.name)
         turn = live.history.turn
         return Ran(
             ending=ending,

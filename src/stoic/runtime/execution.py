@@ -121,6 +121,11 @@ class Execution:
         found = await asyncio.to_thread(shells.of, self._context.thread)
         return [ShellFact(id=each.id, state=each.state) for each in found if each.state == "running"]
 
+    async def revoke_shells(self, operations: list[str]) -> None:
+        """Delete the output of background shells that these operations have shown."""
+        if self._context is not None and self._context.shells is not None:
+            await asyncio.to_thread(self._context.shells.revoke, self._context.thread, operations)
+
     async def recall(self, operations: list[Operation]) -> list[CallResult]:
         """Return how calls ended that the journal still has as running; only those whose end was written down."""
         found = self._ends.find(operations)

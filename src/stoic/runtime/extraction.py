@@ -1,6 +1,6 @@
 """Memories made of a turn that has ended: of what models were shown and accepted, never of what is withheld (SPEC §14)."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -9,11 +9,9 @@ from stoic.core.replay import messages
 from stoic.core.rows import kind_of, turn_of
 from stoic.ports import Outside
 from stoic.records import Memory, Record, Row
+from stoic.runtime.agents import Extractor
 from stoic.runtime.summaries import record_of
 from stoic.tools.memories import LIMIT_CHARACTERS, RECALL, keep
-
-Extractor = Callable[[str], Awaitable[Sequence[str]]]
-"""Makes memories of a turn's text: each a short text that can be understood without the others."""
 
 MOST_A_TURN = 20
 WITHHELD = "(withheld)"

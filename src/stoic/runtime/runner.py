@@ -40,11 +40,12 @@ from stoic.core.commands import (
     Woke,
 )
 from stoic.core.plan import Plan
+from stoic.core.rows import kind_of
 from stoic.core.turn import turn
 from stoic.errors import BrokenInvariantError, UnsendableError
 from stoic.events import RoundRolledBack, ToolStarted
 from stoic.ports import Outside
-from stoic.records import Draft, Health, InboxEntry, Lease, RefusedBytes, Row, Step
+from stoic.records import Draft, Health, InboxEntry, Lease, RefusedBytes, Row, Step, ViewChange
 from stoic.runtime.execution import Execution
 from stoic.runtime.narration import narrate
 from stoic.runtime.sending import Sender
@@ -303,6 +304,7 @@ class Runner:
             guard=command.guard,
             release=self.released,
         )
+        await self._revoke(command.views)
         await self._store.append(self._lease, step)
         self._execution.stored(command.operations)
         self._live.fold(rows, command.views)
@@ -311,6 +313,14 @@ class Runner:
         for event in narrate(rows, command.operations, self._live.history):
             self._emit(event)
         return Committed(rows=rows, now_ms=now_ms, arrived=await self._arrived())
+
+    async def _revoke(self, changes: list[ViewChange]) -> None:
+        """Close the other ways to what is withheld, before it is: the buffers of background shells (SPEC §9)."""
+        withheld = {change.seq for change in changes if change.quarantine is not None}
+        increment = self._live.history.increment if withheld else []
+        operations = [row.content["operation"] for row in increment if row.seq in withheld and kind_of(row) == "result"]
+        if operations:
+            await self._execution.revoke_shells(operations)
 
     async def _arrived(self) -> list[InboxEntry]:
         """Return what the inbox holds, if anything came since the last question."""

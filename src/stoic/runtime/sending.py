@@ -146,7 +146,10 @@ class Sender:
             # The first request of this thread to this kind of route since it was loaded.
             rows = live.rows
             if rows is None:
-                rows = (await self._outside.store.load(live.history.thread)).rows
+                # Without what another holder may have added since: then this one is stale, and its next step is rejected.
+                last_seq = live.history.last_seq
+                found = (await self._outside.store.load(live.history.thread)).rows
+                rows = [row for row in found if row.seq <= last_seq]
             transcript = live.transcribe(rows, renderer)
         agent = self._agent
         parameters = agent.parameters_for(connection, max_tokens=command.max_tokens)

@@ -10,17 +10,14 @@ import time
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from stoic.errors import StoicError
-from stoic.records import Record
+from stoic.records import Record, ShellFact
 from stoic.tools import shell_keeper
 from stoic.tools.shell_output import Page, read_from, read_newest
-from stoic.tools.spilling import (
-    _file_name as file_name,  # pyright: ignore[reportPrivateUsage] - one way to name what is kept beside a database
-)
+from stoic.tools.spilling import file_name
 
 LIMIT_RUNNING = 16
 """Shells that one thread may have running."""
@@ -29,22 +26,9 @@ _END_SECONDS = shell_keeper.STOP_SECONDS + shell_keeper.DRAIN_SECONDS + 3
 _LOOK_SECONDS = 0.02
 _READERS = "readers"
 
-State = Literal["running", "exited", "stopped", "deadline", "lost"]
-
 
 class ShellError(StoicError):
     """A background shell cannot be started, found, read or ended; the text is told to the model and names no path."""
-
-
-class ShellFact(Record, frozen=True):
-    """What is known of one shell."""
-
-    id: str
-    """The id of the operation that started it."""
-    state: State
-    """`lost`: there is neither its process nor a record of its end."""
-    exit_code: int | None = None
-    """Of its command, once it ended; negative: the signal that ended it."""
 
 
 class _Info(Record, frozen=True):

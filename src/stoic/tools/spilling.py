@@ -47,13 +47,13 @@ class Spill:
         """Return where an operation's output is or would be; None: nothing is kept here."""
         if self._folder is None:
             return None
-        return self._folder / _file_name(thread) / f"{_file_name(operation)}.txt"
+        return self._folder / file_name(thread) / f"{file_name(operation)}.txt"
 
     def forget(self, thread: str) -> None:
         """Delete what was kept of a thread; nothing is fine. Raises OSError."""
         if self._folder is None:
             return
-        folder = self._folder / _file_name(thread)
+        folder = self._folder / file_name(thread)
         if folder.is_dir():
             shutil.rmtree(folder)
 
@@ -80,7 +80,7 @@ def _whole_lines(head: str) -> str:
     return head[:end] if end > len(head) // 2 else head
 
 
-def _file_name(identity: str) -> str:
+def file_name(identity: str) -> str:
     """Return a name that no file system takes for anything else: the id itself when it is plain, else its hash."""
     if _PLAIN_NAME.fullmatch(identity):
         return identity
