@@ -208,8 +208,10 @@ class Runtime(Engine):
             self._roots.add(thread)
             self._embed()
 
-    async def until_news(self, thread: str, position: int, until_ms: int | None) -> bool:
-        """Wait until something newer has come into a thread's inbox, or the time has come; tasks under it run meanwhile.
+    async def until_news(self, thread: str, seen: set[str], until_ms: int | None) -> bool:
+        """Wait until something has come into a thread's inbox that is not among what was seen; tasks under it run meanwhile.
+
+        What has come is added to what was seen; the wait also ends at its time.
 
         Returns:
             False at once: tasks do not run here.
@@ -222,13 +224,14 @@ class Runtime(Engine):
         changes = self.store.changes()
         until = asyncio.ensure_future(self.clock.sleep_until(until_ms)) if until_ms is not None else None
         try:
-            while not any(entry.position > position for entry in await self.store.inbox(thread)):
+            while not (new := {entry.id for entry in await self.store.inbox(thread)} - seen):
                 change = asyncio.ensure_future(anext(changes))
                 await asyncio.wait([change, *([until] if until else [])], return_when=asyncio.FIRST_COMPLETED)
                 change.cancel()
                 await asyncio.gather(change, return_exceptions=True)
                 if until is not None and until.done():
                     break
+            seen |= new
         finally:
             if until is not None:
                 until.cancel()

@@ -88,4 +88,6 @@ def _state(history: History, holder: Owner | None) -> tuple[State, str | None]:
     pending = {call.operation for call in turn.pending()}
     if pending & turn.asked.keys() - turn.answers.keys():
         return "parked", "permission"
+    if turn.parked is not None:
+        return "parked", turn.parked["waits_for"]
     return "open", "interrupted"

@@ -1,11 +1,11 @@
 """A thread's log as a person reads it: its rows as lines, the bodies of quarantined rows left out (SPEC §9)."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Literal, cast
 
 from stoic.cli.cleaning import one_line, stripped
 from stoic.cli.segments import segment_opened, switched
+from stoic.cli.waiting import moment, waits_said
 from stoic.cli.withheld import (
     HIDDEN,
     LINES,
@@ -15,7 +15,7 @@ from stoic.cli.withheld import (
     hidden_rows,
     without_images,
 )
-from stoic.cli.wording import Line, begins, brief_arguments, changed, cost_said
+from stoic.cli.wording import Line, answered, begins, brief_arguments, changed, cost_said
 from stoic.records import Json, Operation, Record, Row
 
 Success = Literal["returned", "raised", "unknown", "not run", "running", "not started"]
@@ -51,11 +51,6 @@ class _Known(Record, frozen=True):
     """Operations that stand as running although their process ended."""
     hidden: frozenset[int]
     """Rows whose bodies are left out, by seq."""
-
-
-def moment(epoch_ms: int) -> str:
-    """Return a time as people write it, in UTC."""
-    return f"{datetime.fromtimestamp(epoch_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def call_facts(rows: list[Row], operations: list[Operation], *, held: bool = True) -> dict[str, CallFacts]:
@@ -161,7 +156,7 @@ def _row(row: Row, known: _Known) -> Iterator[Line]:
             yield Line(text=f"    asked a person about {names}", style="yellow")
         case "answer":
             waited = took.get(row.id, "")
-            yield Line(text=f"    a person answered {content['answer']} for {one_line(content['operation'])}{waited}")
+            yield Line(text=f"    {answered(content)}{waited}")
         case "outcome":
             yield from _outcome(content, took.get(row.id, ""))
         case "kept":
@@ -185,6 +180,8 @@ def _event(row: Row, known: _Known) -> Iterator[Line]:
         case "compaction_failed":
             yield Line(text=f"    ≡ not summed up ({content['why']}){_tokens(content)}:", style="yellow")
             yield from _indented(content["message"], 6)
+        case "parked":
+            yield Line(text=f"    parked: it {waits_said(content)}", style="yellow")
         case "grant":
             yield Line(
                 text=f"  a person allowed {content['calls']} of the calls that were blocked as a loop", style="cyan"

@@ -172,6 +172,19 @@ def parked(thread: str, waits_for: str | None, questions: Sequence[Json]) -> str
     return f"parked: a person must decide about {asked}. `{again}` on a terminal asks, with --yes it allows"
 
 
+def answered(content: Json) -> str:
+    """Return who decided what about a call, why, and whether it ran with other arguments than the model's.
+
+    Args:
+        content: of a row of kind `answer`
+    """
+    who = f" ({one_line(content['by'])})" if content.get("by") else ""
+    why = f", since: {one_line(content['reason'])}" if content.get("reason") else ""
+    changes = content.get("arguments")
+    said = "" if changes is None else f", with {one_line(msgspec.json.encode(changes).decode())[:300]}"
+    return f"a person{who} answered {content['answer']} for {one_line(content['operation'])}{said}{why}"
+
+
 def begins(generation: int, cause: str) -> str:
     """Return that a generation begins with a summary, and why."""
     return f"≡ generation {generation} begins with a summary{_CAUSES.get(cause, '')}"

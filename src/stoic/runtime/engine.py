@@ -161,8 +161,8 @@ class Engine:
     def has_work(self, thread: str) -> None:
         """Hear that a task was started or told something here; an engine alone runs nothing by itself."""
 
-    async def until_news(self, thread: str, position: int, until_ms: int | None) -> bool:  # noqa: ARG002 - for whoever runs tasks
-        """Wait until something newer has come into a thread's inbox, or the time has come.
+    async def until_news(self, thread: str, seen: set[str], until_ms: int | None) -> bool:  # noqa: ARG002 - for whoever runs tasks
+        """Wait until something has come into a thread's inbox that is not among what was seen, or the time has come.
 
         Returns:
             False at once: nobody here runs what the thread could wait for.

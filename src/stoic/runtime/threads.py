@@ -176,15 +176,39 @@ class Thread:
         await fork(self._engine, self.id, thread)
         return forked
 
-    async def answer(self, operation: str, tool: str, answer: str) -> None:
-        """Answer a question of a parked turn: `once`, `session` or `deny`; `resume` then goes on.
+    async def answer(
+        self,
+        operation: str,
+        tool: str,
+        answer: str,
+        *,
+        by: str | None = None,
+        reason: str | None = None,
+        arguments: Json | None = None,
+    ) -> None:
+        """Answer a question of a parked turn: `once`, `session` or `deny`; `resume` or a worker then goes on.
+
+        Args:
+            operation: as the question names it, like the tool
+            tool: likewise
+            answer: the decision
+            by: who decided; the model is told, of an approval or beside a reason or other arguments
+            reason: why, for the model
+            arguments: a JSON object that the call runs with instead of the model's own; None: as the model wrote them
 
         Raises:
-            UsageError: any other answer
+            UsageError: any other answer, or arguments that are no JSON object or go with a denial
+            StoreError: there is no such thread, or the log cannot be written
         """
         if answer not in {"once", "session", "deny"}:
             raise UsageError(f"answer {answer!r} is none of once, session, deny")
+        if arguments is not None and not isinstance(arguments, dict):
+            raise UsageError(f"the arguments of {tool} must be one JSON object, not {type(arguments).__name__}")
+        if arguments is not None and answer == "deny":
+            raise UsageError(f"{tool} cannot be denied with other arguments; say why instead")
         content = {"operation": operation, "tool": tool, "answer": answer, "session": self._session}
+        said = {"by": by, "reason": reason, "arguments": arguments}
+        content |= {name: value for name, value in said.items() if value is not None}
         await self._engine.store.put(self._entry("answer", content))
 
     async def allow(self, calls: int) -> None:
@@ -325,8 +349,12 @@ class Thread:
         """
         self._check_models()
         async with self._engine.lock(self.id):
-            ending = await self._until_ended(entry, emit)
-            while isinstance(ending, Parked) and ending.waits_for == "task" and await self._news(ending):
+            ending, seen = await self._until_ended(entry, emit), set[str]()
+            while (
+                isinstance(ending, Parked)
+                and ending.waits_for == "task"
+                and await self._engine.until_news(self.id, seen, ending.until_ms)
+            ):
                 ending = await self._until_ended(entry, emit, again=True)
         if ending is not None:
             emit(_last_event(ending))
@@ -350,12 +378,6 @@ class Thread:
         finally:
             if not released:
                 await self._engine.store.release(lease)
-
-    async def _news(self, parked: Parked) -> bool:
-        """Wait for something that wakes a turn which waits for tasks; False: nothing here can."""
-        inbox = await self._engine.store.inbox(self.id)
-        position = max((entry.position for entry in inbox), default=0)
-        return await self._engine.until_news(self.id, position, parked.until_ms)
 
     async def _acquire(self, entry: InboxEntry | None, emit: Emit) -> Lease:
         """Take the lease, waiting for its holder, and enter the entry; a thread that is not there yet is created."""
