@@ -17,7 +17,7 @@ from stoic.cli.demo_play import LEDGER, ORDER, SUMMARY, VOID
 from stoic.cli.demo_proof import Claim, prove
 from stoic.store.sqlite import SqliteStore
 
-CLAIMS = 18
+CLAIMS = 21
 WIDEST = 80
 DEAD = Crash(pid=4711, signal=signal.SIGKILL, in_the_middle=True, left_nothing=True)
 
@@ -110,6 +110,13 @@ def test_demo_withholds_a_refused_result_and_stops_a_loop_with_its_reason(played
     assert done.stdout.count("print_file not run (unknown_tool)") == 10
     assert done.stdout.count("print_file not run (stuck_loop)") == 4
     assert "stopped: the agent repeats itself" in done.stdout
+
+
+def test_demo_shows_that_a_refused_task_stays_shut(played):
+    _, done, _ = played
+    assert "an event of kind task_ended joins the turn" in done.stdout
+    _, _, after = done.stdout.partition("Started anew, stoic tells the task to go on:\n")
+    assert after.startswith("✗ task demo.7.1.0: This task ended by refusal")
 
 
 def test_demo_leaves_no_process_and_no_pipe_behind(played):
@@ -267,4 +274,5 @@ def test_claims_about_requests_fail_without_the_provider_s_record(played):
         "4 sends met an overload, then anthropic:demo answered; the log says why",
         "the model was told that the effect is unknown",
         "its text was in one request, the refused one, and in none after it",
+        "told to go on after the restart, it did not: no request, the door is shut",
     ]

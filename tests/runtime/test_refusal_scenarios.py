@@ -17,8 +17,6 @@ from stoic.runtime.threads import Thread
 from stoic.wiring import Runtime
 
 HOUR_SECONDS = 3600
-ELSEWHERE = {"child_failure_seen_as_success"}
-"""What an owner sees of its task needs the task tools."""
 CONVERSATIONS = sorted(name for name, each in SCENARIOS.items() if each["kind"] == "conversation")
 ADVICE = re.compile(r"\b(retry|try again|send (it |this )?again|resend|type continue)\b", re.IGNORECASE)
 
@@ -28,7 +26,8 @@ Facts = dict[str, Callable[[], Any]]
 def test_every_scenario_is_here_or_named_as_elsewhere():
     tasks = {name for name, each in SCENARIOS.items() if each["kind"] == "background"}
     assert len(CONVERSATIONS) == 14
-    assert set(CONVERSATIONS) | tasks | ELSEWHERE | {"fanout_discards_siblings"} == SCENARIOS.keys()
+    others = {"fanout_discards_siblings", "child_failure_seen_as_success"}
+    assert set(CONVERSATIONS) | tasks | others == SCENARIOS.keys()
     assert tasks == JOBS | {"background_judge_2955_refusals", "batch_one_bad_item"}
 
 
@@ -223,6 +222,34 @@ def test_a_refused_job_ends_at_once_and_for_good(tmp_path, name: str):
         assert not stage.has_switched()
         assert not stage.notices
         assert not any(row.quarantine for row in stage.rows)
+
+    play(tmp_path, script_of(scenario), story)
+
+
+def test_an_owner_reads_of_its_refused_task_that_it_was_refused_and_no_trigger(tmp_path):
+    scenario = SCENARIOS["child_failure_seen_as_success"]
+    (brief,) = (each["content"] for each in scenario["repro"]["increment"])
+
+    async def story(bench: Bench) -> None:
+        stage = Stage(bench, scenario)
+        async with stage.runtime() as runtime:
+            owner = stage.thread(runtime, "owner")
+            assert outcome(await owner.run("start it")).outcome == "completed"
+            (task,) = await runtime.tasks.wait([(await runtime.tasks.start(brief, owner="owner")).task])
+            (stored,) = await runtime.store.deliveries(task=task.task)
+            read = outcome(await owner.resume())
+            (event,) = [row.content for row in await bench.rows(runtime, "owner") if row.kind == "event"]
+        payload = event["payload"]
+        facts: Facts = {
+            "parent_sees": lambda: {payload["reason"]},
+            "receipt_contains_trigger": lambda: "[[T31]]" in msgspec.json.encode([stored, event]).decode(),
+            "parent_next_send_refused": lambda: read.refused,
+        }
+        for expected, wanted in scenario["expect"].items():
+            judge(expected, wanted, facts)
+        assert (payload["category"], payload["provider"], payload["task"]) == ("cyber", "anthropic", task.task)
+        assert (payload.get("text", ""), payload["status"]) == ("", "cancelled")
+        assert bench.provider.requests[-1].holds("refused_by: anthropic")
 
     play(tmp_path, script_of(scenario), story)
 

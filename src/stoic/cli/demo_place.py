@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from stoic.cli.demo_play import FILES
+from stoic.cli.demo_play import FILES, READER
 from stoic.cli.worker import make_agent
 from stoic.connecting import Connector
 from stoic.core.health import HealthPolicy
@@ -56,7 +56,7 @@ def runtime_at(place: Place, base_url: str) -> Runtime:
     """
     settings = Settings(
         database=str(place.database),
-        base_urls={BOUND: base_url, STAND_IN: base_url},
+        base_urls=dict.fromkeys((BOUND, STAND_IN, f"openai:{READER}"), base_url),
         retry=RetryPolicy(delays_ms=tuple(round(each * 1000) for each in DELAYS_SECONDS)),
         health=HealthPolicy(cooldowns_ms=(round(COOLDOWN_SECONDS * 1000),)),
     )

@@ -32,6 +32,12 @@ OVERLOADS = 4
 LOOPS = 14
 """How often the model calls a tool that there is not: ten are told, then a block is ignored three times."""
 
+READER = "Reader"
+"""The model that the task asks; the script answers it apart from the owner."""
+TASK = "demo.7.1.0"
+"""The task's id: the operation that started it."""
+BRIEF = "Read mail.txt and say who wrote it."
+
 _PAUSE = "delay:400ms"
 """So that a person can see what happens."""
 
@@ -77,10 +83,16 @@ LOOP = Chapter(
     task="Print the summary.",
 )
 
+BACKGROUND = Chapter(
+    title="7. A task in the background is refused",
+    why="It stops at once, for good. Its owner hears where, and nothing of what it read.",
+    task="Have a task read mail.txt, and wait for it.",
+)
+
 
 def script() -> list[Json]:
     """Return what the provider plays, in order."""
-    return [*_stream(), *_overload(), *_return(), *_kill(), *_refusal(), *_loop()]
+    return [*_stream(), *_overload(), *_return(), *_kill(), *_refusal(), *_loop(), *_background()]
 
 
 def _stream() -> list[Json]:
@@ -132,6 +144,17 @@ def _refusal() -> list[Json]:
 
 def _loop() -> list[Json]:
     return [[_call("print_file", '{"path":"summary.txt"}')] for _ in range(LOOPS)]
+
+
+def _background() -> list[Json]:
+    brief = f'{{"brief":"{BRIEF}","model":"openai:{READER}"}}'
+    return [
+        ["text:A task reads it.", _PAUSE, _call("task_start", brief)],
+        ["text:I wait for it.", _PAUSE, _call("task_wait", f'{{"tasks":["{TASK}"]}}')],
+        [READER, "text:I read it.", _PAUSE, _call("read_file", f'{{"path":"{MAIL}"}}')],
+        [READER, "finish:content_filter"],
+        ["text:The task was refused in its second round; ", _PAUSE, "text:what it read is not passed on."],
+    ]
 
 
 def _call(tool: str, arguments: str) -> str:

@@ -6,13 +6,13 @@ from typing import cast
 
 from stoic.cli.demo_crash import Crash
 from stoic.cli.demo_place import BOUND, STAND_IN, THREAD
-from stoic.cli.demo_play import LEDGER, LOOPS, NOTES, ORDER, OVERLOADS, POISON, SUMMARY, VOID
+from stoic.cli.demo_play import LEDGER, LOOPS, NOTES, ORDER, OVERLOADS, POISON, READER, SUMMARY, TASK, VOID
 from stoic.cli.timeline import call_facts
-from stoic.ports import Store
-from stoic.records import Health, Operation, Record, Row, StoredNotice
+from stoic.ports import Loaded, Store
+from stoic.records import Health, Operation, Record, Row, StoredDelivery, StoredNotice
 from stoic.testing import RecordedRequest
 
-_STREAM, _OVERLOAD, _RETURN, _KILL, _REFUSAL, _LOOP = 1, 2, 3, 4, 5, 6
+_STREAM, _OVERLOAD, _RETURN, _KILL, _REFUSAL, _LOOP, _BACKGROUND = 1, 2, 3, 4, 5, 6, 7
 """The turns of the story."""
 
 
@@ -33,9 +33,9 @@ async def prove(store: Store, workspace: Path, requests: list[RecordedRequest], 
         crash: what became of the killed process
     """
     rows, operations = (await store.load(THREAD)).rows, await store.operations(THREAD)
-    numbers = (_STREAM, _OVERLOAD, _RETURN, _KILL, _REFUSAL, _LOOP)
+    numbers = (_STREAM, _OVERLOAD, _RETURN, _KILL, _REFUSAL, _LOOP, _BACKGROUND)
     turns = [_Turn(number, rows, operations) for number in numbers]
-    stream, overload, return_, kill, refusal, loop = turns
+    stream, overload, return_, kill, refusal, loop, background = turns
     return [
         *_of_files(workspace, stream),
         *_of_cut(stream, rows, requests),
@@ -45,8 +45,9 @@ async def prove(store: Store, workspace: Path, requests: list[RecordedRequest], 
         *_of_crash(workspace, kill, requests, crash),
         *_of_refusal(refusal, requests),
         *_of_loop(loop, await store.notices()),
+        *_of_task(background, await store.load(TASK), await store.deliveries(task=TASK), requests),
         Claim(
-            text="each of the other five turns has one outcome in the log: completed",
+            text="each of the other six turns has one outcome in the log: completed",
             holds=all(turn.outcomes() == ["completed"] for turn in turns if turn is not loop),
         ),
     ]
@@ -170,7 +171,7 @@ def _of_refusal(turn: _Turn, requests: list[RecordedRequest]) -> list[Claim]:
         ),
         Claim(
             text="its text was in one request, the refused one, and in none after it",
-            holds=sum(request.holds(POISON) for request in requests) == 1,
+            holds=sum(request.holds(POISON) for request in requests if not _is_of_task(request)) == 1,
         ),
         Claim(
             text=f"only {BOUND} was asked, before and after the refusal",
@@ -191,6 +192,35 @@ def _of_loop(turn: _Turn, notices: list[StoredNotice]) -> list[Claim]:
             holds=[len(each.notice.actions) > 0 for each in notices if each.notice.kind == "stuck_loop"] == [True],
         ),
     ]
+
+
+def _of_task(
+    turn: _Turn, task: Loaded, delivered: list[StoredDelivery], requests: list[RecordedRequest]
+) -> list[Claim]:
+    sends = [request for request in requests if _is_of_task(request)]
+    told = [str(row.content) for row in turn.of("event")]
+    statuses = [each.delivery.status for each in delivered]
+    return [
+        Claim(
+            text="the task stopped at its refusal: one outcome, delivered once, as cancelled",
+            holds=[row.content["reason"] for row in task.rows if row.kind == "outcome"] == ["refused"]
+            and statuses == ["cancelled"],
+        ),
+        Claim(
+            text="its owner was told who refused, in which round, after which tool: no more",
+            holds=len(told) == 1
+            and all(fact in told[0] for fact in ("refused_by: openai", "round: 2", "last_tool: read_file"))
+            and POISON not in told[0],
+        ),
+        Claim(
+            text="told to go on after the restart, it did not: no request, the door is shut",
+            holds=len(sends) == 2 and task.thread.is_stopped and not task.inbox,  # noqa: PLR2004 - before the refusal and with it
+        ),
+    ]
+
+
+def _is_of_task(request: RecordedRequest) -> bool:
+    return request.route == READER
 
 
 def _text(path: Path) -> str | None:

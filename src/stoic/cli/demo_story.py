@@ -2,11 +2,12 @@
 
 import asyncio
 import os
+import textwrap
 from typing import IO
 
 from stoic.cli.demo_crash import Crash, crash
 from stoic.cli.demo_place import BOUND, COOLDOWN_SECONDS, THREAD, Place, agent_at, runtime_at
-from stoic.cli.demo_play import KILL, LOOP, OVERLOAD, REFUSAL, RETURN, STREAM, Chapter, script
+from stoic.cli.demo_play import BACKGROUND, KILL, LOOP, OVERLOAD, REFUSAL, RETURN, STREAM, TASK, Chapter, script
 from stoic.cli.demo_proof import Claim, prove
 from stoic.cli.demo_view import NarrowView
 from stoic.cli.emitting import ViewEmit
@@ -14,9 +15,12 @@ from stoic.cli.live import LiveView
 from stoic.cli.opening import opened
 from stoic.cli.screen import Screen, Style
 from stoic.cli.stopping import Stopper
+from stoic.errors import UsageError
 from stoic.ports import Clock
 from stoic.testing import ScriptedProvider
 from stoic.wiring import Runtime
+
+_WIDTH = 78
 
 
 async def tell(place: Place, clock: Clock, stdout: IO[str], style: Style) -> list[Claim] | int:
@@ -66,8 +70,18 @@ class _Story:
                 await runtime.thread(THREAD, agent_at(place)).resume(self._emit())
                 await self._turn(runtime, REFUSAL)
                 await self._turn(runtime, LOOP)
+                await self._turn(runtime, BACKGROUND)
             async with opened(runtime_at(place, base_url)) as reopened:
+                await self._knock(reopened)
                 return await prove(reopened.store, place.workspace, provider.requests, crashed)
+
+    async def _knock(self, runtime: Runtime) -> None:
+        """Tell the task to go on, from a runtime that knows nothing but the log."""
+        self._say("", self._style("Started anew, stoic tells the task to go on:", "bold"))
+        try:
+            await runtime.tasks.message(TASK, "Go on.")
+        except UsageError as error:
+            self._say(*(self._style(line, "red") for line in textwrap.wrap(f"✗ {error}", _WIDTH)))
 
     async def _turn(self, runtime: Runtime, chapter: Chapter) -> None:
         self._begin(chapter)
