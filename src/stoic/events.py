@@ -17,6 +17,13 @@ class LeaseAwaited(Record, frozen=True, tag="lease_awaited"):
     host: str
 
 
+class TasksAwaited(Record, frozen=True, tag="tasks_awaited"):
+    """The turn has ended, and its thread's tasks go on; what they bring opens further turns."""
+
+    thread: str
+    tasks: list[str]
+
+
 class TurnStarted(Record, frozen=True, tag="turn_started"):
     """A turn was opened, or is taken up again after an interruption."""
 
@@ -269,6 +276,7 @@ class OutcomeReached(Record, frozen=True, omit_defaults=False, tag="outcome", re
 
 Happening = (
     LeaseAwaited
+    | TasksAwaited
     | TurnStarted
     | RoundStarted
     | TextDelta

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from stoic.cli.telling import HeldEnding
 from stoic.core.commands import Ending
+from stoic.events import TasksAwaited
 from stoic.records import ImagePart, Outcome, Parked
 from stoic.runtime.streams import Emit
 from stoic.runtime.threads import Thread
@@ -21,6 +22,7 @@ async def drive(
     ask: Ask | None,
     *,
     images: Sequence[ImagePart] = (),
+    follows_tasks: bool = False,
 ) -> Ending | None:
     """Run until the message is answered; without one, until the open turn and every unread message are.
 
@@ -31,6 +33,7 @@ async def drive(
         emit: gets the events
         ask: answers questions; None: a question ends the drive as parked
         images: go with the message
+        follows_tasks: whether to wait for the thread's tasks, and to answer what they bring
 
     Returns:
         How the last turn ended or what it waits for; None when there was nothing to do.
@@ -38,6 +41,8 @@ async def drive(
     told = HeldEnding(emit)
     try:
         ending = await _drive(runtime, thread, prompt, told, ask, images)
+        if follows_tasks:
+            ending = await _follow_tasks(runtime, thread, ending, told)
         await told.tell_notices(runtime, thread.id)
     finally:
         told.release()
@@ -65,3 +70,26 @@ async def _goes_on(runtime: Runtime, thread: Thread, ending: Ending, ask: Ask | 
     if ending.outcome == "cancelled":
         return False
     return any(entry.kind == "message" for entry in await runtime.store.inbox(thread.id))
+
+
+async def _follow_tasks(runtime: Runtime, thread: Thread, ending: Ending | None, emit: Emit) -> Ending | None:
+    """Wait for the thread's tasks and answer what they bring; those that wait for a person are left to him."""
+    changes, told = runtime.store.changes(), False
+    while isinstance(ending, Outcome) and (working := await _working_tasks(runtime, thread.id)):
+        if not told:
+            emit(TasksAwaited(thread=thread.id, tasks=working))
+            told = True
+            runtime.has_work(thread.id)  # also those that another process has left
+        if any(entry.kind == "event" for entry in await runtime.store.inbox(thread.id)):
+            following = await thread.resume(emit)
+            ending = following or ending
+            if following is not None:
+                continue
+        await anext(changes)
+    if told and isinstance(ending, Outcome):
+        ending = await thread.resume(emit) or ending
+    return ending
+
+
+async def _working_tasks(runtime: Runtime, thread: str) -> list[str]:
+    return [each.id for each in await runtime.tasks.open_under(thread) if each.phase != "parked"]

@@ -102,7 +102,9 @@ async def _run(options: RunOptions, prepared: Prepared, prompt: str | None, imag
                 await reopen_chosen(runtime, prepared.chosen)
             asker = _asker(options, view, stopper, prepared.workspace)
             emit = ViewEmit(view, stopper)
-            ending = await drive(runtime, thread, prompt, emit, asker.ask if asker else None, images=images)
+            ending = await drive(
+                runtime, thread, prompt, emit, asker.ask if asker else None, images=images, follows_tasks=True
+            )
             if emit.denied:
                 print(_DENIED, file=sys.stderr)
             if isinstance(ending, Parked):

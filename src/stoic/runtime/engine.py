@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import takewhile
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
+from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
@@ -22,7 +23,7 @@ from stoic.core.segment import COMPACT_AT_SHARE, fingerprint, shape_of
 from stoic.errors import StoreError, UsageError
 from stoic.events import TurnStarted
 from stoic.ports import Connection, Outside
-from stoic.records import InboxEntry, Lease, Outcome, Owner, Record
+from stoic.records import InboxEntry, Lease, Outcome, Owner, Parked, Record
 from stoic.runtime.agents import Agent
 from stoic.runtime.execution import Execution
 from stoic.runtime.renderers import EVENT_RENDERERS
@@ -115,7 +116,7 @@ class Engine:
         self._rooms: dict[str, asyncio.Semaphore] = {}
         self._connections: dict[str, Connection] = {}
         self._cache: OrderedDict[str, Live] = OrderedDict()
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._running: dict[str, CancelSignal] = {}
         self._chores: list[asyncio.Task[None]] = []
 
@@ -232,6 +233,8 @@ class Engine:
             from stoic.runtime.extraction import extract  # noqa: PLC0415 -- few agents do, and importing stoic is to be quick
 
             await extract(self.outside, lease.thread, ending.turn, agent.extractor, scope=agent.name)
+        if isinstance(ending, Parked):
+            self._cache.pop(lease.thread, None)  # it may wait for days, and costs nothing meanwhile but its rows
         turn = live.history.turn
         return Ran(
             ending=ending,

@@ -123,7 +123,10 @@ class Worker:
         times = [await fire_due(self._store, self._engine.clock)] if self._schedules else []
         self._held = False
         alive: dict[str, bool] = {}
-        for work in await self._store.work(now_ms):
+        found = await self._store.work(now_ms)
+        there = {work.thread.id for work in found}
+        self._seen = {thread: seen for thread, seen in self._seen.items() if thread in there}
+        for work in found:
             record = work.thread
             if record.id in self.running or not self._takes(record):
                 continue
