@@ -37,6 +37,10 @@ quick *arguments:
 crash kills="100":
     STOIC_CRASH_KILLS={{ kills }} pytest -q -s tests/crash/test_kill.py
 
+# Kill `stoic up` that often, two at a time on one database, at random moments.
+crash-up kills="300":
+    STOIC_UP_KILLS={{ kills }} pytest -q -s tests/crash/test_up.py
+
 # Renew the pinned versions that CI installs.
 pin:
     uv pip compile pyproject.toml --group dev --universal --no-emit-index-url --no-header -o constraints.txt --upgrade
