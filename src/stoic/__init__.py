@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from stoic.runtime.renderers import renderer
     from stoic.tools.context import OperationId
     from stoic.tools.declaration import Tool, tool
+    from stoic.tools.memories import memory_tools
+    from stoic.tools.task_tools import task_tools
     from stoic.wiring import Runtime
 
 _HOMES = {
@@ -38,9 +40,11 @@ _HOMES = {
     "UsageError": "stoic.errors",
     "Verdict": "stoic.core.classify",
     "classify": "stoic.core.classify",
+    "memory_tools": "stoic.tools.memories",
     "renderer": "stoic.runtime.renderers",
     "run": "stoic.running",
     "run_sync": "stoic.running",
+    "task_tools": "stoic.tools.task_tools",
     "tool": "stoic.tools.declaration",
 }
 
@@ -63,9 +67,11 @@ __all__ = [
     "UsageError",
     "Verdict",
     "classify",
+    "memory_tools",
     "renderer",
     "run",
     "run_sync",
+    "task_tools",
     "tool",
 ]
 
