@@ -1,6 +1,7 @@
 """Notices: once by their key, in texts that nothing foreign travels in, and not too many a day."""
 
 import shlex
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -9,9 +10,10 @@ from msgspec.structs import replace
 
 from stoic.core import notice
 from stoic.core.commands import Route
+from stoic.core.loops import Rule
 from stoic.core.notice_forms import BUDGET_PER_DAY, DIGEST, FORMS
 from stoic.core.refusal import FROZEN_AT, PROBE_DELAYS_MS, RefusalState, duration, rule
-from stoic.records import Health, Notice, Operation, StoredNotice
+from stoic.records import Health, Notice, Operation, Question, StoredNotice
 
 SEGMENT = "t.1#1"
 NOW_MS = 1_796_000_000_000  # 2026-11-30 00:53:20 UTC
@@ -127,6 +129,11 @@ def test_a_stopped_loop_is_told_of_with_its_rule_and_a_bounded_grant():
     assert "without news, so" in notice.stuck_loop("t", 4, None).text
 
 
+def test_every_rule_of_the_detector_is_told_by_its_own_name():
+    for name in get_args(Rule):
+        assert f"without news (rule {name}), so" in notice.stuck_loop("t", 4, name).text
+
+
 def test_an_unknown_operation_is_told_of_once_for_each_run_and_offers_both_answers():
     told = notice.unknown_operation(operation())
     assert (told.key, told.priority, told.thread) == ("unknown_operation:t.1.2.0:1", "normal", "t")
@@ -202,6 +209,7 @@ def foreign(text):
         notice.unknown_operation(operation(tool=text, effect=text)),
         notice.route_closed("t", ROUTE, closed(failure_class=text, waits_for=text)),
         notice.compaction_refused("t", SEGMENT, ROUTE, text),
+        notice.approval_wanted("t", Question(operation="t.1.1.0", tool=text, effect=text, arguments=text)),
     ]
     return [each for each in told if each is not None]
 

@@ -236,9 +236,11 @@ def test_requests_to_one_route_are_held_back_beyond_a_number(tmp_path):
         settings = msgspec.structs.replace(bench.runtime()._settings, sends_at_once=2)  # pyright: ignore[reportPrivateUsage] - the same file
         async with Runtime(settings=settings, clock=bench.clock) as runtime:
             owner(bench, runtime)
+            changes = runtime.store.changes()
             started = [await runtime.tasks.start(f"brief {number}", agent="agent") for number in range(5)]
-            while len(bench.provider.requests) < 2:
-                await anext(runtime.store.changes())
+            while [each.phase for each in await runtime.store.tasks()] != ["open"] * 5:
+                await anext(changes)
+            await bench.provider.arrived(2)
             assert len(bench.provider.requests) == 2
             bench.provider.open_gate("all")
             found = await runtime.tasks.wait([each.task for each in started])
@@ -398,10 +400,12 @@ def test_a_refused_brief_is_not_sent_to_the_same_provider_again_and_elsewhere_on
             await runtime.store.create_thread(ThreadRecord(id="t", meta={"agent": "agent"}))
             tasks = runtime.tasks
 
+            changes = runtime.store.changes()
+
             async def ended(task: str, model: str) -> Any:
                 await tasks.start(brief, owner="t", task=task, spec=TaskSpec(model=model))
                 while (status := await tasks.status(task)).state not in {"ended", "parked"}:
-                    await anext(runtime.store.changes())
+                    await anext(changes)
                 return status
 
             first = await ended("a", CHILD)
@@ -450,8 +454,7 @@ def test_a_stop_ends_a_running_task_and_tells_what_it_was_at(tmp_path):
         async with bench.runtime() as runtime:
             thread = owner(bench, runtime)
             await thread.run("go")
-            while len(to(bench, "Child")) < 2:
-                await asyncio.wait([asyncio.ensure_future(anext(runtime.store.changes()))], timeout=0.05)
+            await bench.provider.arrived(4)
             stopped = await runtime.tasks.stop(TASK, owner="t")
             assert (stopped.stopped, stopped.refused, stopped.state) == (True, False, "ended")
             assert stopped.evidence.last_message == "Looking. "

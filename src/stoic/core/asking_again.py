@@ -1,11 +1,11 @@
 """A brief that was refused before: the same provider is not asked again, another one only if a person says so (SPEC §12)."""
 
-from stoic.core import notes
-from stoic.core.commands import Commit, Ending, Remembered
+from stoic.core import notes, notice
+from stoic.core.commands import Ending, Remembered
 from stoic.core.endings import give_up
 from stoic.core.parking import park
 from stoic.core.refused import remembered
-from stoic.core.steps import Context, Part, commit, draft
+from stoic.core.steps import Context, Part, draft
 from stoic.records import Parked, Question, RefusedBytes
 
 TOOL = "task_start"
@@ -27,10 +27,11 @@ def ask_again(ctx: Context) -> Part[Ending | None]:
     question = Question(
         operation=_id(ctx), tool=TOOL, effect="send", arguments=_arguments(ctx), allowed_answers=("once", "deny")
     )
-    if question.operation not in ctx.state.asked:
-        row = draft(ctx, role="system", kind="question", content={"questions": [question]})
-        yield from commit(ctx, Commit(rows=[row]))
-    return (yield from park(ctx, Parked(waits_for="permission", questions=[question])))
+    parked = Parked(waits_for="permission", questions=[question])
+    if question.operation in ctx.state.asked:
+        return (yield from park(ctx, parked))
+    row = draft(ctx, role="system", kind="question", content={"questions": [question]})
+    return (yield from park(ctx, parked, [row], notices=[notice.approval_wanted(ctx.history.thread, question)]))
 
 
 def _is_first(ctx: Context) -> bool:

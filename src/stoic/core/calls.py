@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from stoic.core import notes
+from stoic.core import notes, notice
 from stoic.core.commands import (
     AskStatus,
     CallResult,
@@ -219,9 +219,11 @@ def _ask_person(ctx: Context, pending: list[CallState]) -> Part[Parked]:
     ]
     until_ms = min((each.expires_at_ms for each in questions if each.expires_at_ms is not None), default=None)
     row = draft(ctx, role="system", kind="question", content={"questions": questions})
-    is_new = any(question.operation not in ctx.state.asked for question in questions)
+    new = [question for question in questions if question.operation not in ctx.state.asked]
     parked = Parked(waits_for="permission", questions=questions, until_ms=until_ms)
-    return (yield from park(ctx, parked, [row] if is_new else []))
+    # Others are asked at once, by whoever drives the turn.
+    told = [notice.approval_wanted(ctx.history.thread, each) for each in new if ctx.is_task or each.expires_at_ms]
+    return (yield from park(ctx, parked, [row] if new else [], notices=told))
 
 
 def _question(ctx: Context, call: CallState, operation: Operation) -> Question:

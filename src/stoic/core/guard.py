@@ -8,7 +8,7 @@ import msgspec
 from stoic.core.arguments import arguments_of
 from stoic.core.commands import ToolFacts
 from stoic.core.history import CallState, calls_of
-from stoic.core.loops import Call, Identity, LoopDetector, Verdict, identify, observe
+from stoic.core.loops import Call, Identity, LoopDetector, Rule, Verdict, identify, observe
 from stoic.records import CallPart, Json, Row
 
 _NEW_GENERATION = frozenset({"compaction", "fresh"})
@@ -47,8 +47,8 @@ class Guard:
         self._detector: LoopDetector | None = None
         """Made when something has to be counted: a turn without calls needs none."""
         self._is_unsaved = False
-        self._has_blocked = False
-        """Whether a call was blocked since the saved state, so in this turn."""
+        self._blocked_by: Rule | None = None
+        """The rule that blocked a call last since the saved state, so in this turn; None: no call was blocked."""
         self._text = Verdict()
         self._identities: dict[str, Identity] = {}
         self._let_through: set[str] = set()
@@ -71,9 +71,16 @@ class Guard:
         """Why the turn should end, or None; what was blocked in an earlier turn alone ends no new one."""
         if self._text.action == "block":
             return self._text.message
-        if self._has_blocked and self._loops.should_stop:
+        if self._blocked_by is not None and self._loops.should_stop:
             return f"{self._loops.ignored_blocks} blocked calls in a row were made again."
         return None
+
+    @property
+    def stop_rule(self) -> Rule | None:
+        """The rule by which the turn should end, of the last block where there were several; None as long as `stop` is."""
+        if self.stop is None:
+            return None
+        return self._text.rule if self._text.action == "block" else self._blocked_by
 
     def unsaved(self) -> Json:
         """Return the state to save with the turn's outcome; None: it is the one that is saved already."""
@@ -103,7 +110,7 @@ class Guard:
         """Say whether a call may run; ask once, since a block is counted, and what the call takes of a person's grant."""
         verdict = self._loops.ask(self._identity(call))
         if verdict.action == "block":
-            self._is_unsaved = self._has_blocked = True
+            self._is_unsaved, self._blocked_by = True, verdict.rule
         elif verdict.granted:
             self._is_unsaved = True
             self._let_through.add(call.operation)

@@ -14,7 +14,7 @@ from stoic.core.commands import Route
 from stoic.core.notice_forms import DIGEST, FORMS
 from stoic.core.quarantine.template import OTHER, field
 from stoic.core.refusal import FROZEN_AT, RefusalState, rule
-from stoic.records import Health, Notice, Operation, Record, StoredNotice
+from stoic.records import Health, Notice, Operation, Question, Record, StoredNotice
 
 DAY_MS = 24 * 60 * 60 * 1000
 GRANTED_CALLS = 10
@@ -55,6 +55,20 @@ def access_revoked(thread: str, route: Route, credential: str, category: str | N
 def decision_wanted(thread: str, segment: str, route: Route, category: str | None) -> Notice:
     """Say that a provider wants a person to decide about what the agent does."""
     return _notice("decision_wanted", thread, **_asked(route, category), segment=segment)
+
+
+def approval_wanted(thread: str, question: Question) -> Notice:
+    """Say that a call waits for a person; never with what, beyond the tool's name."""
+    expires_at_ms = question.expires_at_ms
+    return _notice(
+        "approval_wanted",
+        thread,
+        operation_id=question.operation,
+        operation=shlex.quote(question.operation),
+        tool=field(question.tool),
+        effect=field(question.effect),
+        expires="" if expires_at_ms is None else f", at the latest until {_moment(expires_at_ms)}",
+    )
 
 
 def stuck_loop(thread: str, turn: int, loop_rule: str | None) -> Notice:

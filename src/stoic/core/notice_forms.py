@@ -71,6 +71,14 @@ FORMS: dict[str, NoticeForm] = {
         "again or elsewhere.",
         actions=(_LOOK, _SWITCH, _FRESH),
     ),
+    "approval_wanted": NoticeForm(
+        kind="approval_wanted",
+        priority="critical",
+        key="approval_wanted:{operation_id}",
+        when="a call waits for a person's approval where nobody is asked at once; once for each call",
+        text="A call of {tool} ({effect}) waits for your approval{expires}. The turn is parked until then.",
+        actions=("stoic approvals allow {operation}", "stoic approvals deny {operation}", _LOOK),
+    ),
     "stuck_loop": NoticeForm(
         kind="stuck_loop",
         priority="normal",

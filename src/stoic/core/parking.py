@@ -8,7 +8,7 @@ from stoic.core.commands import Commit
 from stoic.core.failures import Axis
 from stoic.core.health import Admission
 from stoic.core.steps import Context, Part, commit, draft
-from stoic.records import Draft, Health, Json, Parked
+from stoic.records import Draft, Health, Json, Notice, Parked
 
 MOST_PARKS = 1
 """How often one turn goes on by itself after a wait for a route; the next such failure ends it."""
@@ -18,12 +18,19 @@ TRIAL_LOOK_MS = 10_000
 """How long until a turn looks again whether another turn's trial of the route has ended."""
 
 
-def park(ctx: Context, parked: Parked, rows: Sequence[Draft] = (), health: list[Health] | None = None) -> Part[Parked]:
+def park(
+    ctx: Context,
+    parked: Parked,
+    rows: Sequence[Draft] = (),
+    *,
+    health: Sequence[Health] = (),
+    notices: Sequence[Notice] = (),
+) -> Part[Parked]:
     """Suspend the turn; the row that says so is written once, however often it is looked at meanwhile."""
     content = _content(parked)
     told = [] if ctx.state.parked == content else [draft(ctx, role="system", kind="parked", content=content)]
-    if rows or told or health:
-        yield from commit(ctx, Commit(rows=[*rows, *told], health=health or []))
+    if rows or told:
+        yield from commit(ctx, Commit(rows=[*rows, *told], health=list(health), notices=list(notices)))
     return msgspec.structs.replace(parked, thread=ctx.history.thread, turn=ctx.state.number)
 
 

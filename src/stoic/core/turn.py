@@ -110,7 +110,7 @@ def _advance(ctx: Context) -> Part[Ending | Cancelled | None]:
     stuck = ctx.guard.stop
     if stuck is not None:
         rows, operations = close_calls(ctx)
-        told = notice.stuck_loop(ctx.history.thread, ctx.state.number, None)
+        told = notice.stuck_loop(ctx.history.thread, ctx.state.number, ctx.guard.stop_rule)
         return (
             yield from give_up(
                 ctx, notes.stuck(stuck), reason="stuck_loop", rows=rows, operations=operations, notices=[told]
@@ -266,11 +266,11 @@ def _failed(ctx: Context, send: Send, replied: Replied, verdict: Verdict) -> Par
         if card is not None:
             yield from commit(ctx, Commit(rows=[attempt, card], health=health))
             return None
-    waiting = for_route(ctx, after) if says(failure, verdict.recovers_with) is Says.BAD else None
-    if waiting is not None:
-        return (yield from park(ctx, waiting, [attempt], health))
     is_shut = after is not None and after.state == "open" and after.waits_for in {Axis.CREDENTIAL, Axis.CONFIG}
     told = [notice.route_closed(ctx.history.thread, ctx.candidate.route, after)] if after and is_shut else []
+    waiting = for_route(ctx, after) if says(failure, verdict.recovers_with) is Says.BAD else None
+    if waiting is not None:
+        return (yield from park(ctx, waiting, [attempt], health=health, notices=told))
     return (yield from fail(ctx, attempt, verdict, report, health, told))
 
 

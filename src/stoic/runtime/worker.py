@@ -185,7 +185,7 @@ class Worker:
         except (UsageError, StoreError) as error:
             self._note_trouble(thread, error)
             look_again_ms = self._engine.clock.now_ms() + _AGAIN_MS
-        await self._remember(thread, look_again_ms)
+        await self._remember(work, look_again_ms)
 
     async def _run(self, record: ThreadRecord) -> int | None:
         try:
@@ -218,12 +218,16 @@ class Worker:
             self.troubles[thread] = str(error)
             _log.warning("thread %s: %s", thread, error)
 
-    async def _remember(self, thread: str, look_again_ms: int | None) -> None:
-        """Remember how a thread stands now, so that it is not looked at again before something changes."""
+    async def _remember(self, work: Work, look_again_ms: int | None) -> None:
+        """Remember how a thread stood, so that it is not looked at again before something changes.
+
+        What came into its inbox while it ran was not seen, so only what was there before counts as seen.
+        """
         with contextlib.suppress(StoreError):  # deleted meanwhile
-            loaded = await self._store.load(thread, after_seq=1 << 60)
-            newest = max((entry.position for entry in loaded.inbox), default=0)
-            self._seen[thread] = _Seen(newest_entry=newest, last_seq=loaded.thread.last_seq, until_ms=look_again_ms)
+            last_seq = (await self._store.load(work.thread.id, after_seq=1 << 60)).thread.last_seq
+            self._seen[work.thread.id] = _Seen(
+                newest_entry=work.newest_entry, last_seq=last_seq, until_ms=look_again_ms
+            )
 
 
 def _is_new(seen: _Seen, work: Work, now_ms: int) -> bool:
