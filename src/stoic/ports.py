@@ -191,6 +191,10 @@ class Store(Protocol):
         """Return who has refused a brief of that hash under a root, the oldest first."""
         ...
 
+    async def unknown_of_kin(self, thread: str, owner: str | None) -> list[Operation]:
+        """Return the operations of a thread's owner and of its own tasks whose effect is unknown, the oldest first."""
+        ...
+
     async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
         """Return the requests that were refused after that time, of all threads."""
         ...

@@ -14,6 +14,7 @@ from stoic.runtime.worker import Worker
 from stoic.testing import FakeClock
 from stoic.tools.declaration import Tool
 from stoic.tools.shell_tools import background_shell_tools
+from stoic.tools.task_tools import task_tools
 from stoic.tools.workspace import Workspace
 from stoic.wiring import Runtime
 
@@ -226,3 +227,33 @@ def test_threads_of_other_programs_and_without_a_key_are_left_alone(tmp_path):
         assert len(bench.provider.requests) == 1
 
     play(tmp_path, [["text:done"]], story)
+
+
+def test_an_unknown_write_of_a_task_is_not_repeated_by_its_owner(tmp_path):
+    ran: list[str] = []
+
+    async def ship(what: str) -> str:
+        ran.append(what)
+        raise TimeoutError
+
+    agent = Agent("openai-chat:M", tools=[Tool(ship, effect="send"), *task_tools()], permissions={}, name="agent")
+
+    async def story(bench: Bench) -> None:
+        manual(bench)
+        async with quiet(bench, agent) as runtime:
+            await runtime.thread("t", agent).run("go")
+            await until_ended(runtime.worker(), runtime, "t", "t.1.1.0")
+            results = [row.content["text"] for row in await rows_of(runtime, "t", "result")]
+            assert "operation t.1.1.0.1.1.0 was the same call of ship" in results[-1]
+        assert ran == ["disk"]
+
+    ship_it = 'tool:ship({"what": "disk"})'
+    script = [
+        ["M", 'tool:task_start({"brief": "ship a disk", "model": "openai-chat:Child"})'],
+        ["M", 'tool:task_wait({"tasks": ["t.1.1.0"]})'],
+        ["Child", ship_it],
+        ["Child", "text:unknown"],
+        ["M", ship_it],
+        ["M", "text:unknown it stays"],
+    ]
+    play(tmp_path, script, story)

@@ -142,6 +142,9 @@ class BlockingSqliteStore:
     async def fire_schedule(self, schedule: Schedule, entry: InboxEntry, next_due_at: int) -> bool:
         return self._do(self._store.fire_schedule(schedule, entry, next_due_at))
 
+    async def unknown_of_kin(self, thread: str, owner: str | None) -> list[Operation]:
+        return self._do(self._store.unknown_of_kin(thread, owner))
+
     async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
         return self._do(self._store.refused_since(since_ms))
 

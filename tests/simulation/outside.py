@@ -169,6 +169,7 @@ class WatchedStore:
         self.put_health = inner.put_health
         self.holder = inner.holder
         self.refused_since = inner.refused_since
+        self.unknown_of_kin = inner.unknown_of_kin
         self.work = inner.work
         self.next_wake_ms = inner.next_wake_ms
         self.parked = inner.parked

@@ -249,7 +249,7 @@ class ProcessStore:
         return await self._reach(lambda: self._inner.next_wake_ms(now_ms))
 
     async def parked(self) -> list[ThreadRecord]:
-        return await self._reach(lambda: self._inner.parked())
+        return await self._reach(self._inner.parked)
 
     async def tasks(
         self, *, owner: str | None = None, root: str | None = None, limit: int = 1000
@@ -278,13 +278,16 @@ class ProcessStore:
         return await self._reach(lambda: self._inner.put_schedule(schedule))
 
     async def schedules(self) -> list[Schedule]:
-        return await self._reach(lambda: self._inner.schedules())
+        return await self._reach(self._inner.schedules)
 
     async def delete_schedule(self, schedule: str) -> bool:
         return await self._reach(lambda: self._inner.delete_schedule(schedule))
 
     async def fire_schedule(self, schedule: Schedule, entry: InboxEntry, next_due_at: int) -> bool:
         return await self._reach(lambda: self._inner.fire_schedule(schedule, entry, next_due_at))
+
+    async def unknown_of_kin(self, thread: str, owner: str | None) -> list[Operation]:
+        return await self._reach(lambda: self._inner.unknown_of_kin(thread, owner))
 
     async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
         return await self._reach(lambda: self._inner.refused_since(since_ms))

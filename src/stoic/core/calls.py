@@ -157,11 +157,14 @@ def _settle_repeat(ctx: Context, call: CallState, operation: Operation, twin: Op
     if isinstance(answer, Cancelled):
         return answer
     known = replace(twin, status=answer)
+    is_own = twin.thread == ctx.history.thread
+    if not is_own:
+        ctx.kin[twin.id] = known  # its own thread's journal is not this turn's to write
     if answer == "not_done":
-        yield from store(ctx, operations=[known])
+        yield from store(ctx, operations=[known] if is_own else [])
         return None
     text = notes.status_done(twin, by_person=False) if answer == "done" else notes.repeats_unknown(twin)
-    yield from _refuse(ctx, call, operation, text, known)
+    yield from _refuse(ctx, call, operation, text, *([known] if is_own else []))
     return None
 
 

@@ -66,6 +66,17 @@ class RoundState:
             calls[index].settled = True
 
 
+def is_unknown_twin(operation: Operation, other: Operation) -> bool:
+    """Tell whether another operation is the same call, and nobody knows whether it took effect."""
+    return (
+        other.state == "unknown"
+        and other.id != operation.id
+        and other.tool == operation.tool
+        and other.arguments_key == operation.arguments_key
+        and other.status not in {"done", "not_done"}
+    )
+
+
 def is_counted(parked: Json) -> bool:
     """Tell whether a row by which a turn was parked used up its one wait for a route."""
     return parked["waits_for"] in {"time", "event"} and parked.get("event") not in {"trial", "call"}
@@ -317,16 +328,7 @@ class History:
 
     def unknown_twin(self, operation: Operation) -> Operation | None:
         """Return an earlier operation with the same tool and arguments whose effect is still unknown."""
-        for other in self.operations.values():
-            if (
-                other.state == "unknown"
-                and other.id != operation.id
-                and other.tool == operation.tool
-                and other.arguments_key == operation.arguments_key
-                and other.status not in {"done", "not_done"}
-            ):
-                return other
-        return None
+        return next((other for other in self.operations.values() if is_unknown_twin(operation, other)), None)
 
     def _open(self) -> TurnState:
         if self.turn is None:

@@ -10,7 +10,7 @@ from stoic.core.output import OutputFacts
 from stoic.core.refusal import ThreadKind
 from stoic.core.retry import RetryPolicy
 from stoic.core.segment import Shape
-from stoic.records import Json, Price, Record, RefusedBytes
+from stoic.records import Json, Operation, Price, Record, RefusedBytes
 
 Permission = Literal["allow", "ask", "deny"]
 
@@ -38,6 +38,8 @@ class TaskFacts(Record, frozen=True):
     """The thread at the top: an owner whose own owner it is, and so on."""
     refused_before: list[RefusedBytes] = []
     """Who has refused an equal brief under the same root."""
+    unknown_of_kin: list[Operation] = []
+    """Operations of the owner, or of the thread's own tasks, whose effect is unknown: an equal call is not run here either."""
 
 
 class Plan(Record, frozen=True):

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from stoic.core.arguments import arguments_key
 from stoic.core.commands import Commit, PlannedCall, Start, Started
-from stoic.core.history import EFFECTS, CallState
+from stoic.core.history import EFFECTS, CallState, is_unknown_twin
 from stoic.core.plan import Permission
 from stoic.core.steps import Context, Part, ask, commit, draft
 from stoic.records import CallPart, Draft, Operation
@@ -87,9 +87,13 @@ def start(ctx: Context, calls: list[CallState]) -> Part[None]:
 
 
 def twin_of(ctx: Context, operation: Operation) -> Operation | None:
-    """Return an equal operation whose effect is unknown; none for a tool that may be repeated without harm."""
+    """Return an equal operation whose effect is unknown, here or of the owner or a task; none for what may be repeated."""
     tool = ctx.plan.tools.get(operation.tool)
-    return None if tool and tool.idempotent else ctx.history.unknown_twin(edited(ctx, operation))
+    if tool and tool.idempotent:
+        return None
+    call = edited(ctx, operation)
+    kin = (other for other in ctx.kin.values() if is_unknown_twin(call, other))
+    return ctx.history.unknown_twin(call) or next(kin, None)
 
 
 def is_gated(ctx: Context, operation: Operation) -> bool:

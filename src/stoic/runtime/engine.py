@@ -287,14 +287,16 @@ class Engine:
             await asyncio.to_thread(self.shells.close, live.record.id)
 
     async def _task_facts(self, live: Live) -> TaskFacts:
-        """Return where a task belongs, and who has refused its brief before."""
+        """Return where a thread belongs, who has refused its brief before, and what is unknown between it and its kin."""
         meta = live.record.meta
+        owner = meta.get("owner")
+        unknown = await self.store.unknown_of_kin(live.record.id, owner)
         if "root" not in meta:
-            return TaskFacts()
+            return TaskFacts(unknown_of_kin=unknown)
         turn = live.history.turn
         is_new = turn is None or (turn.number == 1 and not turn.rounds)
         before = await self.store.refused_briefs(meta["root"], meta["brief"]) if is_new and "brief" in meta else []
-        return TaskFacts(owner=meta.get("owner"), root=meta["root"], refused_before=before)
+        return TaskFacts(owner=owner, root=meta["root"], refused_before=before, unknown_of_kin=unknown)
 
     def _plan(self, agent: Agent, connections: list[Connection], session: str, live: Live, task: TaskFacts) -> Plan:
         bound = connections[0]

@@ -206,8 +206,13 @@ class Thread:
             raise UsageError(f"the arguments of {tool} must be one JSON object, not {type(arguments).__name__}")
         if arguments is not None and answer == "deny":
             raise UsageError(f"{tool} cannot be denied with other arguments; say why instead")
-        content = {"operation": operation, "tool": tool, "answer": answer, "session": self._session}
-        said = {"by": by, "reason": reason, "arguments": arguments}
+        content: dict[str, Json] = {
+            "operation": operation,
+            "tool": tool,
+            "answer": answer,
+            "session": self._session,
+        }
+        said: dict[str, Json] = {"by": by, "reason": reason, "arguments": arguments}
         content |= {name: value for name, value in said.items() if value is not None}
         await self._engine.store.put(self._entry("answer", content))
 

@@ -345,6 +345,11 @@ class MemoryStore:
             for row in sorted(stops, key=lambda row: row.created_at)
         ]
 
+    async def unknown_of_kin(self, thread: str, owner: str | None) -> list[Operation]:
+        """Return the operations of a thread's owner and of its own tasks whose effect is unknown, the oldest first."""
+        kin = {each.id for each in await self.tasks(owner=thread)} | {owner}
+        return [each for each in self._shared.operations.values() if each.state == "unknown" and each.thread in kin]
+
     async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
         """Return the requests that were refused after that time, of all threads."""
         return [each for each in self._database().refused.values() if each.refused_at_ms > since_ms]

@@ -185,6 +185,10 @@ class SqliteStore:
         """Return who has refused an equal brief under a root, the oldest first."""
         return await self._read(lambda connection: tasks.refused_briefs(connection, root, brief))
 
+    async def unknown_of_kin(self, thread: str, owner: str | None) -> list[Operation]:
+        """Return the operations of a thread's owner and of its own tasks whose effect is unknown, the oldest first."""
+        return await self._read(lambda connection: tasks.unknown_of_kin(connection, thread, owner))
+
     async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
         """Return the requests that were refused after that time, of all threads."""
         return await self._read(lambda connection: verdicts.refused_since(connection, since_ms))

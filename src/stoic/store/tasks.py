@@ -3,31 +3,39 @@
 import msgspec
 
 from stoic.errors import RejectedStepError
-from stoic.records import Delivery, InboxEntry, RefusedBytes, StoredDelivery, ThreadRecord, Work
+from stoic.records import Delivery, InboxEntry, Operation, RefusedBytes, StoredDelivery, ThreadRecord, Work
 from stoic.store.connection import Connection, Values
-from stoic.store.encoding import THREAD_COLUMNS, thread_from, to_json
+from stoic.store.encoding import OPERATION_COLUMNS, THREAD_COLUMNS, operation_from, thread_from, to_json
 
 _COLUMNS = "id, task, turn, owner, status, receipt, created_at, reached"
+# `phase <> 'idle'` lets SQLite see that the partial index holds all there is: idle threads cost nothing.
 # The column names are constants of this package, never anybody's input.
 _INSERT = f"INSERT INTO deliveries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"  # noqa: S608
 _DELIVERIES = f"SELECT {_COLUMNS} FROM deliveries"  # noqa: S608
 _EXISTS = "SELECT 1 FROM threads WHERE id = ?"
 _WORK = f"""
 WITH due (id) AS (
-  SELECT id FROM threads WHERE phase = 'open'
-  UNION SELECT id FROM threads WHERE phase = 'parked' AND wake_at_ms <= ?
+  SELECT id FROM threads WHERE phase <> 'idle' AND phase = 'open'
+  UNION SELECT id FROM threads WHERE phase <> 'idle' AND phase = 'parked' AND wake_at_ms <= ?
   UNION SELECT thread FROM inbox WHERE taken = 0
 )
 SELECT coalesce((SELECT max(position) FROM inbox WHERE thread = threads.id AND taken = 0), 0), {THREAD_COLUMNS}
 FROM due JOIN threads USING (id) ORDER BY created_at, id
 """  # noqa: S608
-_NEXT_WAKE = "SELECT min(wake_at_ms) FROM threads WHERE phase = 'parked' AND wake_at_ms > ?"
+_NEXT_WAKE = "SELECT min(wake_at_ms) FROM threads WHERE phase <> 'idle' AND phase = 'parked' AND wake_at_ms > ?"
 _TASKS = f"SELECT {THREAD_COLUMNS} FROM threads WHERE kind <> 'repair' AND (kind = 'task' OR scope = 'worker')"  # noqa: S608
-_PARKED = f"SELECT {THREAD_COLUMNS} FROM threads WHERE phase = 'parked' ORDER BY created_at, id"  # noqa: S608
+_PARKED = f"SELECT {THREAD_COLUMNS} FROM threads WHERE phase <> 'idle' AND phase = 'parked' ORDER BY created_at, id"  # noqa: S608
 _TOMBSTONES = """
 SELECT content ->> '$.provider', content ->> '$.model', content ->> '$.category', created_at, content ->> '$.brief'
 FROM rows WHERE kind = 'refusal_stop' AND content ->> '$.root' = ? AND content ->> '$.brief' = ? ORDER BY created_at
 """
+
+
+_UNKNOWN_OF_KIN = f"""
+SELECT {OPERATION_COLUMNS} FROM operations
+WHERE state = 'unknown' AND (thread = ? OR thread IN (SELECT id FROM threads WHERE meta ->> '$.owner' = ?))
+ORDER BY position
+"""  # noqa: S608
 
 
 def deliver(connection: Connection, delivery: Delivery, created_at: int) -> InboxEntry | None:
@@ -101,6 +109,11 @@ def refused_briefs(connection: Connection, root: str, brief: str) -> list[Refuse
         RefusedBytes(hash=brief_hash, provider=provider, model=model, category=category, refused_at_ms=created_at)
         for provider, model, category, created_at, brief_hash in found
     ]
+
+
+def unknown_of_kin(connection: Connection, thread: str, owner: str | None) -> list[Operation]:
+    """Return the operations of a thread's owner and of its own tasks whose effect is unknown, the oldest first."""
+    return [operation_from(values) for values in connection.execute(_UNKNOWN_OF_KIN, (owner, thread))]
 
 
 def _delivery_from(values: Values) -> StoredDelivery:

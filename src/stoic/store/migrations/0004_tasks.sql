@@ -18,6 +18,8 @@ CREATE INDEX threads_by_owner ON threads (meta ->> '$.owner') WHERE meta ->> '$.
 CREATE INDEX threads_by_root ON threads (meta ->> '$.root') WHERE meta ->> '$.root' IS NOT NULL;
 CREATE INDEX rows_tombstones ON rows (content ->> '$.root', content ->> '$.brief') WHERE kind = 'refusal_stop';
 
+CREATE INDEX operations_unknown ON operations (thread, position) WHERE state = 'unknown';
+
 CREATE TABLE deliveries (
   position INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
