@@ -67,6 +67,46 @@ def in_turns(*turns: list[Report]) -> Reply:
     return lambda _: next(replies)
 
 
+# ---- the rule of a stop ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("a read", "global_breaker"),
+        ("no such tool", "unknown_tool"),
+        ("the same words", "text_repeat"),
+        ("the same words and no such tool", "text_repeat"),
+        ("a poll and then a read", "global_breaker"),
+        ("a read and then a poll", "poll_no_progress"),
+    ],
+)
+def test_a_stop_names_the_rule_of_its_last_block_also_in_a_generator_made_anew(name: str, rule: str):
+    look, poll = [LOOK], [called(("poll", "{}"))]
+    mixed = look * 25 + poll * 20 + look * 5
+    endings = {"a poll and then a read": poll * 3 + look, "a read and then a poll": look * 3 + poll}
+    replies = [*mixed, *endings[name]] if name in endings else [LOOPS[name]] * 40
+    world = world_of(scripted(*replies))
+    world.plan = plan(*TOOLS, tool("poll", "poll"))
+    life = Life(world)
+    while not isinstance(life.command, Commit) or all(row.kind != "outcome" for row in life.command.rows):
+        life.step()
+    life.generator.close()
+    assert Guard(world.plan.tools, world.loops, world.history().uncounted).stop_rule == rule
+    assert ending_of(world).reason == "stuck_loop"
+    (told,) = world.notices.values()
+    assert f"without news (rule {rule}), so" in told.text
+
+
+def test_as_long_as_nothing_is_to_be_stopped_there_is_no_rule_of_a_stop():
+    blocked_twice = world_of(scripted(*[LOOK] * 33, said("Done.")))
+    assert ending_of(blocked_twice).outcome == "completed"
+    assert counted(blocked_twice, 1)[-3:] == ["blocked"] * 3
+    uncounted = [row for row in blocked_twice.rows if row.kind != "outcome"]
+    assert Guard(blocked_twice.plan.tools, None, uncounted).stop_rule is None
+    assert not blocked_twice.notices
+
+
 # ---- across turns ---------------------------------------------------------------------------------
 
 

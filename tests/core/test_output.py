@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.core.world import World, plan, run, said
 
 from stoic.core.output import (
     OutputFacts,
@@ -20,6 +21,7 @@ from stoic.core.output import (
     unmet,
     value_of,
 )
+from stoic.records import Outcome, Report
 
 SCHEMA = {
     "type": "object",
@@ -184,3 +186,36 @@ def test_a_portable_schema_is_closed_and_has_no_constraint_that_an_api_refuses(s
 )
 def test_strict_mode_is_asked_for_only_when_every_field_is_required(schema, strict: bool):
     assert is_strict(schema) is strict
+
+
+# ---- in a turn --------------------------------------------------------------------------------------
+
+PERSON = OutputFacts(name="Person", schema=SCHEMA, check=check)
+
+
+def ended(*replies: Report) -> tuple[World, Outcome]:
+    rest = list(replies)
+    world = World(plan(output=PERSON), lambda _: rest.pop(0))
+    world.message()
+    outcome = run(world)
+    assert isinstance(outcome, Outcome)
+    return world, outcome
+
+
+def test_an_answer_of_the_type_is_the_outcomes_value():
+    world, outcome = ended(said('{"name":"Ada"}'))
+    assert (outcome.outcome, outcome.value, len(world.sends)) == ("completed", {"name": "Ada"}, 1)
+
+
+def test_an_answer_that_does_not_fit_is_asked_for_once_more_and_may_fit_then():
+    world, outcome = ended(said("Ada"), said('{"name":"Ada"}'))
+    assert (outcome.outcome, outcome.value, len(world.sends)) == ("completed", {"name": "Ada"}, 2)
+    assert world.sends[1][1][-1].text == nudge("the answer holds no JSON value.")
+
+
+def test_an_answer_that_does_not_fit_twice_fails_with_its_text():
+    world, outcome = ended(said("Ada"), said("Ada Lovelace"))
+    assert (outcome.outcome, outcome.failure_class, len(world.sends)) == ("failed", "malformed_tool_call", 2)
+    assert (outcome.text, outcome.value) == ("Ada Lovelace", None)
+    assert outcome.recovers_with == "request_change"
+    assert outcome.message == unmet(PERSON, "the answer holds no JSON value.")

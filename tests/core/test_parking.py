@@ -7,7 +7,6 @@ from tests.core.world import ROUTE, World, called, http, plan, run, said, script
 
 from stoic.core.commands import CallResult, Wait
 from stoic.core.health import Signs
-from stoic.core.parking import LONGEST_PARK_MS, TRIAL_LOOK_MS
 from stoic.core.plan import Candidate
 from stoic.records import Health, Outcome, Parked, Row
 
@@ -15,6 +14,7 @@ TODAY_MS = 1_000_000
 HOUR_MS = 3_600_000
 WAITING = tool("wait_for", "wait")
 CLOSED = http(401, "invalid_api_key")
+LATER = http(429, "rate_limit_exceeded", headers={"retry-after": "3600"})
 
 
 def parked(world: World) -> Parked:
@@ -57,6 +57,9 @@ def test_a_turn_that_nobody_watches_waits_for_a_credential_and_goes_on_when_it_i
     waiting = parked(world)
     assert (waiting.waits_for, waiting.event, waiting.until_ms) == ("event", "credential openai-chat", None)
     assert (waiting.thread, waiting.turn) == ("t", 1)
+    assert [each.kind for each in world.notices.values()] == ["route_closed"], (
+        "a person hears of it though nobody watches"
+    )
     before = len(world.rows)
     world.now_ms += 100 * HOUR_MS
     assert parked(world) == waiting
@@ -88,14 +91,10 @@ def test_an_event_waits_for_the_stated_date_of_a_route_that_is_closed_already_an
 
 
 def test_a_turn_waits_for_no_cooldown_and_for_no_date_beyond_a_week():
-    for until_ms, waits in [
-        (TODAY_MS + 300_000, False),
-        (TODAY_MS + 300_001, True),
-        (TODAY_MS + LONGEST_PARK_MS, True),
-        (TODAY_MS + LONGEST_PARK_MS + 100, False),
-    ]:
+    for delay_ms, waits in [(300_000, False), (300_001, True), (7 * 24 * HOUR_MS, True), (7 * 24 * HOUR_MS + 1, False)]:
         world = World(plan(), scripted(said("ok")))
-        world.health["A"] = open_until(until_ms)
+        asks_ms = TODAY_MS + 1  # its input takes one step of the clock
+        world.health["A"] = open_until(asks_ms + delay_ms, asks_ms)
         event(world)
         assert isinstance(run(world), Parked) is waits
 
@@ -111,10 +110,10 @@ def test_of_those_who_waited_for_one_date_one_asks_first_and_the_others_look_aga
     )
     waiting = parked(world)
     assert (waiting.waits_for, waiting.event) == ("time", "trial")
-    assert waiting.until_ms == TODAY_MS + HOUR_MS + TRIAL_LOOK_MS
+    assert waiting.until_ms == TODAY_MS + HOUR_MS + 10_000
     world.now_ms = waiting.until_ms
     again = parked(world)
-    assert again.until_ms == waiting.until_ms + TRIAL_LOOK_MS, "looking again is none of its waits"
+    assert again.until_ms == waiting.until_ms + 10_000, "looking again is none of its waits"
     world.now_ms = again.until_ms
     world.health["A"] = Health(route="A")
     assert ended(world).text == "ok"
@@ -127,6 +126,14 @@ def test_a_trial_of_another_turn_is_not_waited_for_by_one_that_has_just_begun():
     )
     event(world)
     assert ended(world).failure_class == "rate_limit"
+
+
+def test_a_route_that_has_been_waited_for_once_ends_the_turn_when_it_closes_again_whatever_for():
+    for second in (LATER, CLOSED):
+        world = World(plan(), scripted(LATER, second))
+        event(world)
+        world.now_ms = parked(world).until_ms or 0
+        assert ended(world).outcome == "failed"
 
 
 # ---- a call that waits ------------------------------------------------------------------------------
@@ -185,8 +192,7 @@ def test_of_several_calls_that_wait_the_soonest_says_until_when_and_all_tasks_ar
 
 
 def test_a_call_that_waits_for_a_time_uses_up_none_of_the_turns_waits_for_a_route():
-    later = http(429, "rate_limit_exceeded", headers={"retry-after": "3600"})
-    world = World(plan(WAITING), scripted(called((WAITING.name, "{}")), later, said("done")))
+    world = World(plan(WAITING), scripted(called((WAITING.name, "{}")), LATER, said("done")))
     done = waits(world, until_ms=TODAY_MS + HOUR_MS)
     world.message()
     waiting = parked(world)
@@ -208,5 +214,3 @@ def test_a_turn_is_cancelled_while_its_call_waits():
     assert ended(world).outcome == "cancelled"
     assert [row.content["failure"] for row in rows(world, "result")] == ["cancelled"]
     assert world.operations["t.1.1.0"].state == "raised"
-
-

@@ -30,7 +30,8 @@ def state(refusals, at: int | None = NOW):
 )
 def test_a_task_is_a_kind_or_a_scope_and_repair_never_is_one(kind, scope, is_task):
     assert refusal.counts_as_task(kind, scope) is is_task
-    assert refusal.disposition(kind, scope, "request_bytes").tombstone is is_task
+    ends = Disposition(ladder=False, others=False, tombstone=True)
+    assert (refusal.disposition(kind, scope, "request_bytes") == ends) is is_task
 
 
 @pytest.mark.parametrize("scope", ["request_bytes", "completion_sample", "model", "unknown", None])

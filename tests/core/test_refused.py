@@ -110,7 +110,11 @@ def test_a_body_that_was_withheld_gets_its_placeholder_before_it_is_sent_again()
     of.message()
     assert ended(run(of)).outcome == "completed"
     assert shown(of).count(CANARY) == 1
-    assert [row.content["step"] for row in rows(of, "quarantine")] == [1, 0, 0]
+    quarantines = rows(of, "quarantine")
+    assert [row.content["step"] for row in quarantines] == [1, 0, 0]
+    assert {row.content["provider"] for row in quarantines} == {"openai-chat"}, "who refused it once withholds it again"
+    placeholders = [read_placeholder(text_of(each)) for each in of.sends[-1][1] if isinstance(each, ToolMessage)]
+    assert [each and (each.provider, each.category) for each in placeholders] == [("openai-chat", "unnamed")] * 3
 
 
 def test_a_chat_that_is_always_refused_sends_four_times_and_asks_a_person_once():
@@ -256,7 +260,8 @@ def test_a_repair_thread_asks_its_next_candidate_once_and_keeps_its_binding():
     event(of, n=2)
     assert ended(run(of)).text == "mended"
     assert [send.route.provider for send, _ in of.sends[3:]] == ["other"]
-    skip = rows(of, "fallback")[-1].content
+    first, skip = (row.content for row in rows(of, "fallback"))
+    assert first["skipped"] is False
     assert (skip["skipped"], skip["refusals"], skip["refused_at"]) == (
         True,
         1,
@@ -266,7 +271,8 @@ def test_a_repair_thread_asks_its_next_candidate_once_and_keeps_its_binding():
 
 @pytest.mark.parametrize("fields", [{"thread_kind": "task"}, {"thread_scope": "worker"}])
 def test_a_task_stops_at_its_first_refusal_and_leaves_a_tombstone(fields: dict[str, str]):
-    of = with_result(CANARY, trigger(CANARY), **fields)
+    both = [Candidate(route=ROUTE, key="A"), Candidate(route=OTHER, key="B")]
+    of = with_result(CANARY, trigger(CANARY), candidates=both, **fields)
     of.message("brief")
     outcome = ended(run(of))
     assert outcome.refused
@@ -345,6 +351,15 @@ def test_a_remembered_refusal_climbs_the_ladder_with_one_send_less():
     event(second, n=1)
     assert ended(run(second)).outcome == "completed"
     assert len(second.sends) == 1
+
+
+def test_a_refusal_names_the_model_that_answered_else_the_one_that_was_asked():
+    for served, named in [(None, "m"), ("m-2026", "m-2026")]:
+        of = world(lambda _, __, served=served: replace(refusal(), served_model=served))
+        of.message()
+        verdict = ended(run(of)).refusal
+        assert verdict is not None
+        assert (verdict.model, verdict.where, verdict.scope) == (named, "mid_stream", "request_bytes")
 
 
 def test_an_outage_after_a_refusal_is_no_way_round_it():

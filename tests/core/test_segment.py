@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.core.world import World, plan, report, run, said, scripted
 
 from stoic.core.plan import Plan
-from stoic.core.segment import changed_parts, fingerprint, shape_of
+from stoic.core.segment import COMPACT_AT_SHARE, changed_parts, fingerprint, shape_of
 from stoic.records import ToolSchema
 
 REFUSED = report([], "content_filter")
@@ -88,3 +88,7 @@ def test_what_a_person_switched_to_stays_until_the_next_switch():
         run(world)
         seen.append((world.history().binding, world.history().mode))
     assert seen == [("p:m", None), ("p:m", "plan"), ("p:n", "default")]
+
+
+def test_a_context_is_compacted_before_the_window_is_full():
+    assert 0.5 < COMPACT_AT_SHARE < 1

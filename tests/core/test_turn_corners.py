@@ -5,9 +5,10 @@ from msgspec.structs import replace
 from tests.core.test_routing import DOWN, A, asked, turn, world_of
 from tests.core.world import Life, World, called, http, plan, report, run, said, scripted, tool
 
+from stoic.core import notes
 from stoic.core.commands import AskStatus, CallResult, Next, Unsendable
 from stoic.core.plan import ASK_FOR_EFFECTS
-from stoic.records import Health, Outcome, ToolMessage, UserMessage
+from stoic.records import Health, Outcome, Parked, ToolMessage, UserMessage
 
 UNKNOWN = CallResult(operation="t.1.1.0", text="timed out", state="unknown", failure="tool_timeout")
 
@@ -181,3 +182,24 @@ def test_the_words_of_a_failure_are_kept_for_a_person_and_those_of_a_refusal_are
     world.message()
     run(world)
     assert not any("forbidden" in str(row.content) for row in world.rows)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_task_that_cannot_go_on_ends_interrupted_and_is_delivered_once(begun: bool):
+    asking = plan(tool("pay"), permissions=ASK_FOR_EFFECTS, thread_kind="task")
+    world = World(asking, scripted(called(("pay", "{}"))))
+    world.message()
+    if begun:
+        assert isinstance(run(world), Parked)
+    sends = len(world.sends)
+    world.plan = plan(candidates=[], thread_kind="task", is_interrupted=True)
+    outcome = run(world)
+    assert isinstance(outcome, Outcome)
+    assert (outcome.failure_class, outcome.recovers_with, outcome.message) == (
+        "interrupted",
+        "never",
+        notes.INTERRUPTED,
+    )
+    assert (len(world.sends), world.effects, world.inbox) == (sends, [], [])
+    assert [each.status for each in world.deliveries.values()] == ["failed"]
+    assert [row.content["failure"] for row in world.rows if row.kind == "result"] == ["cancelled"] * begun

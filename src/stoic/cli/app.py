@@ -8,9 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from stoic.cli import exits
+from stoic.cli.approval_commands import approvals_app
 from stoic.cli.boundary_commands import boundaries_app
 from stoic.cli.memory_commands import memory_app
 from stoic.cli.schedule_commands import schedule_app
+from stoic.cli.supervision_commands import supervision_app
+from stoic.cli.task_commands import tasks_app
 from stoic.cli.thread_commands import KnownThread, threads_app
 from stoic.cli.work_options import known_thread_options, work_options
 from stoic.errors import StoreError, UsageError
@@ -176,6 +179,9 @@ def show(
 
 
 app.add_typer(boundaries_app)
+app.add_typer(supervision_app)
+app.add_typer(tasks_app, name="tasks")
+app.add_typer(approvals_app, name="approvals")
 app.add_typer(threads_app, name="threads")
 app.add_typer(memory_app, name="memory")
 app.add_typer(schedule_app, name="schedule")

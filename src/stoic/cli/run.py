@@ -26,6 +26,7 @@ from stoic.cli.states import ThreadState, read_state
 from stoic.cli.stopping import Stopper
 from stoic.cli.views import JsonView, PlainView, View
 from stoic.cli.wording import parked
+from stoic.core import notes
 from stoic.core.commands import Ending
 from stoic.core.plan import Permission
 from stoic.errors import UsageError
@@ -146,6 +147,8 @@ def _nothing_open(state: ThreadState) -> str:
 
 async def _code(runtime: Runtime, ending: Ending | None, stopper: Stopper, thread: str) -> int:
     if ending is None:
+        if (await runtime.store.load(thread, after_seq=1 << 60)).thread.is_stopped:
+            raise UsageError(f"thread {thread}: {notes.START_ANEW}")
         raise UsageError(_nothing_open(await read_state(runtime.store, runtime.clock, thread)))
     if not isinstance(ending, Parked) and ending.outcome == "cancelled" and stopper.interrupted:
         return exits.INTERRUPTED

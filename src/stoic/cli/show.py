@@ -16,6 +16,7 @@ from stoic.cli.screen import Style
 from stoic.cli.segments import switched
 from stoic.cli.states import ThreadState, load_held, state_of
 from stoic.cli.timeline import call_facts, shown_row, text_of, timeline
+from stoic.cli.waiting import waits_said
 from stoic.cli.withheld import has_hidden_images, hidden_rows, reveal_said
 from stoic.cli.wording import Line
 from stoic.ports import Loaded
@@ -114,8 +115,10 @@ def _ahead(log: ThreadLog) -> Iterator[Line]:
             yield Line(text=f"  running in process {owner.pid} on {one_line(owner.host)}", style="cyan")
         case "open", _:
             yield Line(text=f"  interrupted: no process works on this turn; {again} goes on with it", style="yellow")
-        case "parked", _:
+        case "parked", "permission":
             yield Line(text=f"  parked: {again} on a terminal asks again, with --yes it allows", style="yellow")
+        case "parked", _:
+            yield Line(text=f"  parked: it {waits_said(log.loaded.thread.parked)}", style="yellow")
         case _:
             pass
     for entry in log.loaded.inbox:

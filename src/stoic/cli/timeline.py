@@ -1,6 +1,7 @@
 """A thread's log as a person reads it: its rows as lines, the bodies of quarantined rows left out (SPEC §9)."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal, cast
 
 from stoic.cli.cleaning import one_line, stripped
@@ -97,6 +98,7 @@ def timeline(
         lost={operation.id for operation in operations if operation.state == "running" and not held},
         hidden=frozenset() if reveal else hidden_rows(rows),
     )
+    final = _final_refusals(rows)
     turn = number = 0
     shape: dict[str, str] | None = None
     for row in rows:
@@ -110,7 +112,8 @@ def timeline(
         if row.round != number and row.kind in {"reply", "attempt"}:
             number = row.round
             yield Line(text=f"  round {number}", style="dim")
-        yield from _row(row, known)
+        if row.seq not in final:
+            yield from _row(row, known)
 
 
 def shown_row(row: Row, *, reveal: bool = False) -> dict[str, Json]:
@@ -163,6 +166,15 @@ def _row(row: Row, known: _Known) -> Iterator[Line]:
             pass  # a copy that compaction made: its original was shown
         case _:
             yield from _event(row, known)
+
+
+def _final_refusals(rows: list[Row]) -> set[int]:
+    """Return the refusals, by seq, that ended their thread: their rule tells when to ask again, which is never done there."""
+    return {
+        row.seq
+        for row, following in pairwise(rows)
+        if following.kind == "refusal_stop" and row.kind == "refusal" and not row.content["skipped"]
+    }
 
 
 def _event(row: Row, known: _Known) -> Iterator[Line]:

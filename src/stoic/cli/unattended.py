@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stoic.cli.agents import CliAgents, Made
+from stoic.cli.inputs import read_workspace
 from stoic.cli.preparing import WorkOptions, prepare
 from stoic.cli.worker import AGENT_NAME
 from stoic.core.plan import Permission
@@ -35,6 +36,7 @@ def read_defaults(options: WorkOptions) -> Defaults:
         UsageError: the command line asks for something that cannot be
     """
     settings, permission = read_settings(), permission_of(options)
+    read_workspace(options.workspace)  # a wrong one is said also where there is no model
     try:
         prepared = prepare(options, permission)
     except ConfigurationError as error:

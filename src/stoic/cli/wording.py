@@ -26,6 +26,7 @@ from stoic.events import (
     Retrying,
     RoundEnded,
     RoundStarted,
+    TasksAwaited,
     ToolEnded,
     ToolStarted,
     TurnStarted,
@@ -67,7 +68,7 @@ def describe(event: Happening) -> Line | None:
     """Return the line of an event; text of the model and a turn's ending are shown elsewhere."""
     line: Line | None = None
     match event:
-        case LeaseAwaited():
+        case LeaseAwaited() | TasksAwaited():
             line = Line(text=_waiting(event), style="yellow")
         case TurnStarted(resumed=True):
             line = Line(text=f"going on with turn {event.turn} of thread {stripped(event.thread)}", style="dim")
@@ -156,7 +157,10 @@ def changed(kind: str, max_tokens: int | None, images: int) -> str:
     return f"with max_tokens {max_tokens:,}" if max_tokens else "in its plainest form, without thinking and signatures"
 
 
-def _waiting(event: LeaseAwaited) -> str:
+def _waiting(event: LeaseAwaited | TasksAwaited) -> str:
+    if isinstance(event, TasksAwaited):
+        tasks = ", ".join(stripped(task) for task in event.tasks)
+        return f"waiting for tasks: {tasks} (Ctrl-C leaves them to `stoic up`)"
     return f"waiting: a turn of thread {stripped(event.thread)} runs in process {event.pid} on {one_line(event.host)}"
 
 

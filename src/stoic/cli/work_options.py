@@ -36,7 +36,9 @@ def _declare(
     workspace: Annotated[
         Path,
         typer.Option(
-            "--workspace", metavar="DIR", help="The folder the agent works in; a thread does not remember it."
+            "--workspace",
+            metavar="DIR",
+            help="The folder the agent works in; a new thread keeps it for `stoic up` and its tasks.",
         ),
     ] = Path(),
     yes: Annotated[

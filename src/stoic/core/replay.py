@@ -84,7 +84,7 @@ def messages(rows: list[Row]) -> list[Message]:
             continue
         kind = kind_of(row)
         if kind == "result":
-            if calls and row.content["call"] < len(calls.calls):
+            if calls:
                 calls.results[row.content["call"]] = row
             continue
         if calls:

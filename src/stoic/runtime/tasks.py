@@ -13,6 +13,7 @@ from stoic.errors import NoSuchThreadError, UsageError
 from stoic.records import InboxEntry, Json, Receipt, Row, StoredDelivery, ThreadRecord
 from stoic.runtime.engine import Engine
 from stoic.runtime.task_agents import AgentSource
+from stoic.runtime.threads import check_id
 from stoic.tools.desk import Stopped, TaskSpec, TaskStatus
 
 MOST_DEEP = 3
@@ -70,9 +71,12 @@ class Tasks:
         """
         if not brief.strip():
             raise UsageError("the brief is empty; say what the task is to do")
-        record = await self._record(brief, owner, task or self._engine.ids.new(), spec or TaskSpec(), agent, meta or {})
+        task = check_id(task or self._engine.ids.new())
+        record = await self._record(brief, owner, task, spec or TaskSpec(), agent, meta or {})
         self._agents(record)
-        await self._store.create_thread(record)
+        stored = await self._store.create_thread(record)
+        if stored.meta.get("brief") != record.meta["brief"] or stored.kind != "task":
+            raise UsageError(f"there is a thread {task!r} already, which is not this task; use another id")
         await self._store.put(self._entry(record.id, f"brief:{record.id}", {"text": brief}))
         self._engine.has_work(record.id)
         return await self.status(record.id)

@@ -29,6 +29,13 @@ _ASK_AGAIN_SECONDS = 0.25
 """How often a held lease is asked for: a holder that dies says nothing."""
 
 
+def check_id(thread: str) -> str:
+    """Return a thread's id. Raises UsageError if it is empty, too long or not printable."""
+    if not 1 <= len(thread) <= _LONGEST_ID or not thread.isprintable():
+        raise UsageError(f"thread id {thread[:40]!r}: use 1 to {_LONGEST_ID} printable characters")
+    return thread
+
+
 class Thread:
     """One durable conversation run by one agent; any number of handles, in any number of processes, may exist."""
 
@@ -44,9 +51,7 @@ class Thread:
         meta: dict[str, Json] | None = None,
     ) -> None:
         """Prefer `Runtime.thread`. Raises UsageError if the id is empty, too long or not printable."""
-        if not 1 <= len(thread) <= _LONGEST_ID or not thread.isprintable():
-            raise UsageError(f"thread id {thread[:40]!r}: use 1 to {_LONGEST_ID} printable characters")
-        self.id = thread
+        self.id = check_id(thread)
         self.agent = agent
         self._engine = engine
         self._session = session
@@ -249,6 +254,7 @@ class Thread:
             self.agent.parameters_for(self._engine.connection(model))
         if mode is not None:
             self.agent.in_mode(mode)
+        await self._require_open_door()
         chosen = {"model": model, "mode": mode}
         await self._put(self._entry("switch", {what: name for what, name in chosen.items() if name is not None}))
 
@@ -281,6 +287,12 @@ class Thread:
             with contextlib.suppress(NoSuchThreadError):
                 await self._engine.store.put(self._entry("cancel", {}))
 
+    async def _require_open_door(self) -> None:
+        """Raise UsageError if the thread ended by refusal; one that is not there yet has not."""
+        with contextlib.suppress(NoSuchThreadError):
+            if (await self._engine.store.load(self.id, after_seq=1 << 60)).thread.is_stopped:
+                raise UsageError(f"thread {self.id}: {notes.START_ANEW}")
+
     async def _put(self, entry: InboxEntry) -> None:
         """Enter an entry; a thread that is not there yet is created."""
         try:
@@ -309,12 +321,19 @@ class Thread:
             created_at=engine.clock.now_ms(),
         )
 
-    async def attend(self, emit: Emit | None = None, on_ending: Callable[[Ending], None] | None = None) -> int | None:
+    async def attend(
+        self,
+        emit: Emit | None = None,
+        on_ending: Callable[[Ending], None] | None = None,
+        *,
+        goes_on: Callable[[], bool] = lambda: True,
+    ) -> int | None:
         """Run whatever the thread has to do, turn after turn, as a worker does that nobody waits for.
 
         Args:
             emit: gets the events
             on_ending: called with how each turn ended, or what it waits for
+            goes_on: asked after each turn whether another one may begin
 
         Returns:
             When what stays unread may be read, as far as that is a matter of the clock; None: it is not.
@@ -337,7 +356,7 @@ class Thread:
                         emit(_last_event(ran.ending))
                         if on_ending is not None:
                             on_ending(ran.ending)
-                    if ran.ending is None or isinstance(ran.ending, Parked):
+                    if ran.ending is None or isinstance(ran.ending, Parked) or not goes_on():
                         return ran.look_again_ms
             finally:
                 await store.release(lease)

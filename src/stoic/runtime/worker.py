@@ -52,6 +52,7 @@ class Worker:
         schedules: bool = True,
         on_ending: Callable[[str, Ending], None] | None = None,
         emit: Callable[[str], Emit] | None = None,
+        session: str | None = None,
     ) -> None:
         """Take the engine and who knows the agents.
 
@@ -63,6 +64,7 @@ class Worker:
             schedules: whether prompts of schedules are entered when they are due
             on_ending: called with a thread's id and how its turn ended or what it waits for
             emit: from a thread's id to what gets its events
+            session: names the sitting for which a person's "for this session" holds; default a new one
         """
         self._engine = engine
         self._store = engine.store
@@ -72,7 +74,7 @@ class Worker:
         self._schedules = schedules
         self._on_ending = on_ending or _nothing
         self._emit = emit or _silent
-        self._session = engine.ids.new()
+        self._session = session or engine.ids.new()
         self._seen: dict[str, _Seen] = {}
         self._held = False
         self._poke = asyncio.Event()
@@ -199,7 +201,9 @@ class Worker:
             self._note_trouble(record.id, error)
             return await self._settle(record)
         thread = Thread(self._engine, record.id, agent, session=self._session)
-        return await thread.attend(self._emit(record.id), self._note_ending(record.id))
+        return await thread.attend(
+            self._emit(record.id), self._note_ending(record.id), goes_on=lambda: not self._draining
+        )
 
     async def _settle(self, record: ThreadRecord) -> None:
         ending = await self._engine.interrupt(record.id)
