@@ -226,7 +226,9 @@ class Runtime(Engine):
         try:
             while not (new := {entry.id for entry in await self.store.inbox(thread)} - seen):
                 change = asyncio.ensure_future(anext(changes))
-                await asyncio.wait([change, *([until] if until else [])], return_when=asyncio.FIRST_COMPLETED)
+                work = [] if self._work is None else [self._work]
+                await asyncio.wait([change, *work, *([until] if until else [])], return_when=asyncio.FIRST_COMPLETED)
+                self._embed()
                 change.cancel()
                 await asyncio.gather(change, return_exceptions=True)
                 if until is not None and until.done():
@@ -239,6 +241,9 @@ class Runtime(Engine):
 
     def _embed(self) -> Worker:
         """Return the worker that runs the tasks of threads that are driven here; it begins with the first."""
+        if self._work is not None and self._work.done():
+            self._worker, ended = None, self._work
+            ended.result()  # raises what ended it
         if self._worker is None:
             self._worker = self.worker(takes=self._is_ours, schedules=False)
             self._work = asyncio.create_task(self._worker.run())

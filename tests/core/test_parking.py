@@ -5,6 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 from tests.core.world import ROUTE, World, called, http, plan, run, said, scripted, tool
 
+from stoic.core.budget import Limits
 from stoic.core.commands import CallResult, Wait
 from stoic.core.health import Signs
 from stoic.core.plan import Candidate
@@ -134,6 +135,18 @@ def test_a_route_that_has_been_waited_for_once_ends_the_turn_when_it_closes_agai
         event(world)
         world.now_ms = parked(world).until_ms or 0
         assert ended(world).outcome == "failed"
+
+
+def test_a_turn_waits_no_longer_than_it_may_take():
+    for closed, seconds, until_s in [(LATER, 60, 60), (LATER, 7200, 3600), (CLOSED, 60, 60)]:
+        world = World(plan(limits=Limits(max_seconds=seconds)), scripted(closed))
+        event(world)
+        until_ms = parked(world).until_ms
+        assert until_ms is not None
+        assert round((until_ms - TODAY_MS) / 1000) == until_s
+        if until_s == seconds:
+            world.now_ms = until_ms
+            assert (ended(world).reason, len(world.sends)) == ("budget", 1)
 
 
 # ---- a call that waits ------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.core.world import ROUTE, Life, World, called, plan, report, run, said, tool
 
 from stoic.core.commands import CallResult, Route, Send
-from stoic.core.plan import Candidate
+from stoic.core.plan import Candidate, TaskFacts
 from stoic.core.quarantine import read_neutral, read_placeholder
 from stoic.records import AssistantMessage, Message, Outcome, Parked, Report, Row, ToolMessage
 
@@ -279,10 +279,18 @@ def test_a_task_stops_at_its_first_refusal_and_leaves_a_tombstone(fields: dict[s
     assert "does not run again" in outcome.message
     assert len(of.sends) == 2
     assert not rows(of, "quarantine")
-    assert not of.notices
     stone = rows(of, "refusal_stop")[0]
     assert stone.content["brief"]
     assert not any(row.quarantine for row in of.rows)
+
+
+@pytest.mark.parametrize(("owner", "told"), [("o", []), (None, ["critical"])])
+def test_a_refused_task_is_told_to_its_owner_and_to_a_person_when_it_has_none(owner: str | None, told: list[str]):
+    of = always_refused(thread_kind="task", task=TaskFacts(owner=owner, root=owner))
+    of.message("brief")
+    assert ended(run(of)).refused
+    assert [each.priority for each in of.notices.values()] == told
+    assert [each.owner for each in of.deliveries.values()] == [owner]
 
 
 def test_a_third_ladder_in_one_turn_ends_it():

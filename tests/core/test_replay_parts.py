@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stoic.core.notes import NO_OUTPUT, NO_RESULT
 from stoic.core.replay import call_id, gate, messages
 from stoic.errors import UnsendableError
 from stoic.records import CallPart, ImagePart, Row, TextPart, ThinkingPart, ToolMessage, UserMessage
@@ -69,6 +70,15 @@ def test_images_of_inputs_and_results_are_shown_and_a_placeholder_has_none():
     hidden = messages([reply, placeholder])[1]
     assert isinstance(hidden, ToolMessage)
     assert (hidden.text, hidden.images, hidden.error) == ("withheld", (), True)
+
+
+def test_a_call_without_a_result_is_told_as_an_error_and_one_that_brought_nothing_is_none():
+    reply = row("reply", {"parts": [{"type": "call", "name": "look", "arguments": "{}"}] * 2})
+    view = messages([reply, row("result", {"call": 1, "text": ""}, 2)])
+    assert [(each.text, each.error) for each in view if isinstance(each, ToolMessage)] == [
+        (NO_RESULT, True),
+        (NO_OUTPUT, False),
+    ]
 
 
 def test_input_with_neither_text_nor_images_is_not_sent():

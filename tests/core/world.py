@@ -21,8 +21,10 @@ from stoic.core.commands import (
     Compared,
     Ended,
     Event,
+    KinSeen,
     Locate,
     Located,
+    LookAtKin,
     LookAtShells,
     Next,
     Recall,
@@ -130,6 +132,8 @@ class World:
         self.operations: dict[str, Operation] = {}
         self.health: dict[str, Health] = {}
         self.shells: list[ShellFact] = []
+        self.kin: list[Operation] = []
+        """Unknown operations of the owner and of the thread's tasks."""
         self.deliveries: dict[str, Delivery] = {}
         self.loops: Json = None
         """What was saved of the loop detector."""
@@ -331,6 +335,8 @@ class Life:
                 return Claimed(granted=world.claims, now_ms=world.now_ms)
             case LookAtShells():
                 return ShellsSeen(shells=world.shells, now_ms=world.now_ms)
+            case LookAtKin():
+                return KinSeen(operations=list(world.kin), now_ms=world.now_ms)
             case AskStatus():
                 if self.cancelling is not None:
                     return self._cancelled()

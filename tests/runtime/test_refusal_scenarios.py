@@ -220,7 +220,8 @@ def test_a_refused_job_ends_at_once_and_for_good(tmp_path, name: str):
         for expected, wanted in scenario["expect"].items():
             judge(expected, wanted, facts)
         assert not stage.has_switched()
-        assert not stage.notices
+        (told,) = stage.notices
+        assert "never runs again" in told, "it has no owner who could be told"
         assert not any(row.quarantine for row in stage.rows)
 
     play(tmp_path, script_of(scenario), story)

@@ -74,7 +74,8 @@ def test_an_end_is_delivered_once_with_its_outcome_and_reaches_an_owner_that_is_
         await log.store.create_thread(ThreadRecord(id="boss", created_at=1))
         await log.append(row(log, 1, "outcome"), deliveries=[delivery()])
         (entry,) = await log.other.inbox("boss")
-        assert (entry.id, entry.kind, entry.content) == (f"delivery:{THREAD}.1", "event", delivery().entry)
+        assert (entry.id, entry.kind) == (f"delivery:{THREAD}.1:{THREAD}-1", "event")
+        assert entry.content == delivery().entry
         with pytest.raises(RejectedStepError, match="delivered already"):
             await log.append(row(log, 2, "outcome"), deliveries=[delivery()])
         assert len(await log.rows()) == 1, "nothing of the step is stored"

@@ -76,7 +76,10 @@ class CliAgents:
         if name != AGENT_NAME:
             raise UnknownAgentError(f"thread {record.id} belongs to the agent {name!r} of another program")
         kept = record.meta.get("options")
-        made = self._default if kept is None else msgspec.convert(kept, Made)
+        try:
+            made = self._default if kept is None else msgspec.convert(kept, Made)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"thread {record.id}: how its agent was made cannot be read ({error})") from None
         if not self._watched and made.permission != "allow":
             made = msgspec.structs.replace(made, permission="ask")
         spec = spec_of(record)

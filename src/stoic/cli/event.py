@@ -63,13 +63,14 @@ async def _tell(kind: str, provider: str) -> _Done:
             if model.partition(":")[0] == provider and each.state == "open" and each.waits_for == kind:
                 await store.put_health(retry_now(each))
                 opened.append(model)
-        return _Done(opened=opened, woken=await _wake(store, f"{kind} {provider}"))
+        return _Done(opened=opened, woken=await wake(store, f"{kind} {provider}"))
 
 
-async def _wake(store: Store, event: str) -> list[str]:
+async def wake(store: Store, event: str) -> list[str]:
+    """Wake the turns that are parked for an event such as `credential openai`; return their threads."""
     woken: list[str] = []
     for record in await store.parked():
-        if record.parked["waits_for"] != "event" or record.parked.get("event") != event:
+        if event not in str(record.parked.get("event", "")).split(", "):
             continue
         entry = InboxEntry(
             id=RandomIds().new(), thread=record.id, kind="wake", content={}, created_at=SystemClock().now_ms()

@@ -8,6 +8,7 @@ import msgspec
 
 from stoic.cli import exits
 from stoic.cli.cleaning import one_line
+from stoic.cli.event import wake
 from stoic.cli.names import near
 from stoic.cli.opening import log_to_list, opened_log, require_log
 from stoic.cli.screen import Style
@@ -86,6 +87,8 @@ async def _retry(model: str) -> int:
         shut = [each for each in routes if each.state != "closed"]
         for each in shut:
             await store.put_health(retry_now(each))
+        for event in {f"{each.waits_for} {model.partition(':')[0]}" for each in shut}:
+            await wake(store, event)
         return len(shut)
 
 

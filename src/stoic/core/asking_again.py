@@ -3,6 +3,7 @@
 from stoic.core import notes, notice
 from stoic.core.commands import Ending, Remembered
 from stoic.core.endings import give_up
+from stoic.core.history import brief_operation
 from stoic.core.parking import park
 from stoic.core.refused import remembered
 from stoic.core.steps import Context, Part, draft
@@ -22,10 +23,14 @@ def ask_again(ctx: Context) -> Part[Ending | None]:
     known = _by_this_provider(ctx)
     if known is not None:
         return (yield from remembered(ctx, Remembered(refused=known, now_ms=ctx.now_ms)))
-    if ctx.plan.asks_again == "deny" or ctx.state.answers.get(_id(ctx)) == "deny":
+    if ctx.plan.asks_again == "deny" or ctx.history.brief_answer == "deny":
         return (yield from give_up(ctx, notes.NOT_ASKED_AGAIN, reason="human"))
     question = Question(
-        operation=_id(ctx), tool=TOOL, effect="send", arguments=_arguments(ctx), allowed_answers=("once", "deny")
+        operation=brief_operation(ctx.history.thread),
+        tool=TOOL,
+        effect="send",
+        arguments=_arguments(ctx),
+        allowed_answers=("once", "deny"),
     )
     parked = Parked(waits_for="permission", questions=[question])
     if question.operation in ctx.state.asked:
@@ -35,8 +40,8 @@ def ask_again(ctx: Context) -> Part[Ending | None]:
 
 
 def _is_first(ctx: Context) -> bool:
-    """Tell whether nothing of the task has been answered yet: only then is it a matter of its brief."""
-    return bool(ctx.plan.task.refused_before) and not ctx.state.rounds and ctx.state.number == 1
+    """Tell whether nothing of the task was ever answered: only then is it a matter of its brief, in whatever turn."""
+    return bool(ctx.plan.task.refused_before) and not ctx.history.was_answered
 
 
 def _by_this_provider(ctx: Context) -> RefusedBytes | None:
@@ -45,11 +50,7 @@ def _by_this_provider(ctx: Context) -> RefusedBytes | None:
 
 
 def _is_allowed(ctx: Context) -> bool:
-    return ctx.plan.asks_again == "allow" or ctx.state.answers.get(_id(ctx)) in {"once", "session"}
-
-
-def _id(ctx: Context) -> str:
-    return f"{ctx.history.thread}.{ctx.state.number}.brief"
+    return ctx.plan.asks_again == "allow" or ctx.history.brief_answer in {"once", "session"}
 
 
 def _arguments(ctx: Context) -> str:

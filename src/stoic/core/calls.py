@@ -9,6 +9,8 @@ from stoic.core.commands import (
     Cancelled,
     Commit,
     Ended,
+    KinSeen,
+    LookAtKin,
     Next,
     Recall,
     Recalled,
@@ -18,7 +20,18 @@ from stoic.core.failures import FailureClass
 from stoic.core.guard import outcome_of
 from stoic.core.history import EFFECTS, CallState
 from stoic.core.parking import park
-from stoic.core.starting import MOST_RUNS, is_expired, mark, operations_of, permission_for, start, store, twin_of
+from stoic.core.starting import (
+    MOST_RUNS,
+    call_of,
+    is_blind,
+    is_expired,
+    mark,
+    operations_of,
+    permission_for,
+    start,
+    store,
+    twin_of,
+)
 from stoic.core.steps import Context, Part, ask, ask_or_cancel, closed, commit, draft, ended, lose, result_row
 from stoic.records import Draft, Operation, Parked, Question
 
@@ -65,6 +78,8 @@ def _begin(ctx: Context, pending: list[CallState], operation: Operation) -> Part
     if wrong is not None:
         yield from _close(ctx, closed(ctx, operation), wrong, FailureClass.BAD_ARGUMENTS)
         return None
+    if is_blind(ctx, operation):
+        yield from _look_at_kin(ctx, operation)
     twin = twin_of(ctx, operation) if operation.effect in EFFECTS else None
     if twin is not None:
         return (yield from _settle_repeat(ctx, pending[0], operation, twin))
@@ -121,6 +136,13 @@ def _take_results(ctx: Context, results: list[CallResult], others: list[Operatio
         rows.append(result_row(ctx, operation, result.text, result.failure, counted=verdict, images=result.images))
         operations.append(ended(operation, result))
     yield from store(ctx, rows=rows, operations=operations)
+
+
+def _look_at_kin(ctx: Context, operation: Operation) -> Part[None]:
+    """Look at what is unknown between a task and its owner by now; what was found out of it in this turn stays."""
+    seen = yield from ask(ctx, LookAtKin(), KinSeen)
+    ctx.kin = {each.id: ctx.kin.get(each.id, each) for each in seen.operations}
+    ctx.kin_seen_for = operation.id
 
 
 def _denial(ctx: Context, operation: Operation) -> str:
@@ -202,7 +224,7 @@ def _ask_status(ctx: Context, call: CallState, operation: Operation) -> Part[str
     tool = ctx.plan.tools.get(operation.tool)
     if tool is None or not tool.has_status:
         return "unknown"
-    command = AskStatus(operation=operation, arguments=call.call.arguments)
+    command = AskStatus(operation=operation, arguments=call_of(ctx, call).arguments)
     answered = yield from ask_or_cancel(ctx, command, Status)
     return answered if isinstance(answered, Cancelled) else answered.answer
 
@@ -225,7 +247,11 @@ def _ask_person(ctx: Context, pending: list[CallState]) -> Part[Parked]:
     new = [question for question in questions if question.operation not in ctx.state.asked]
     parked = Parked(waits_for="permission", questions=questions, until_ms=until_ms)
     # Others are asked at once, by whoever drives the turn.
-    told = [notice.approval_wanted(ctx.history.thread, each) for each in new if ctx.is_task or each.expires_at_ms]
+    told = [
+        notice.approval_wanted(ctx.history.thread, each)
+        for each in new
+        if not ctx.plan.is_attended or each.expires_at_ms
+    ]
     return (yield from park(ctx, parked, [row] if new else [], notices=told))
 
 

@@ -166,6 +166,10 @@ class LookAtShells(Record, frozen=True):
     """Tell which background shells of the thread run; answered by `ShellsSeen`."""
 
 
+class LookAtKin(Record, frozen=True):
+    """Tell which operations of the owner and of the thread's tasks are unknown by now; answered by `KinSeen`."""
+
+
 class AskStatus(Record, frozen=True):
     """Ask the tool's own `status` what became of an operation; answered by `Status`."""
 
@@ -174,7 +178,19 @@ class AskStatus(Record, frozen=True):
 
 
 Command = (
-    Send | Compare | Locate | Commit | Start | ClaimTrial | Summarise | Next | Sleep | Recall | AskStatus | LookAtShells
+    Send
+    | Compare
+    | Locate
+    | Commit
+    | Start
+    | ClaimTrial
+    | Summarise
+    | Next
+    | Sleep
+    | Recall
+    | AskStatus
+    | LookAtShells
+    | LookAtKin
 )
 
 # ---- answers ------------------------------------------------------------------------------------
@@ -319,6 +335,13 @@ class ShellsSeen(Record, frozen=True):
     now_ms: int
 
 
+class KinSeen(Record, frozen=True):
+    """Operations of the owner and of the thread's tasks whose effect is unknown."""
+
+    operations: list[Operation]
+    now_ms: int
+
+
 class Status(Record, frozen=True):
     """The tool's answer: `done`, `not_done` or `unknown`."""
 
@@ -342,6 +365,7 @@ Event = (
     | Cancelled
     | Status
     | ShellsSeen
+    | KinSeen
 )
 
 Ending = Outcome | Parked

@@ -66,6 +66,11 @@ class RoundState:
             calls[index].settled = True
 
 
+def brief_operation(thread: str) -> str:
+    """Return what a question about a task's brief is called."""
+    return f"{thread}.brief"
+
+
 def is_unknown_twin(operation: Operation, other: Operation) -> bool:
     """Tell whether another operation is the same call, and nobody knows whether it took effect."""
     return (
@@ -125,6 +130,8 @@ class TurnState:
         """The whole answers, by operation: who decided, and maybe with which other arguments."""
         self.parked: dict[str, Json] | None = None
         """What the turn waits for since its newest row; None: it goes on."""
+        self.waits: dict[str, Json] | None = None
+        """What route it waits for: None once something was sent again."""
         self.parks = 0
         """How often it waited for a route that was closed."""
         self.usage = Usage()
@@ -215,6 +222,10 @@ class History:
         """The mode that a person switched to; None: none yet."""
         self.past: int = 0
         """Visible rows of this generation before the newest turn."""
+        self.was_answered = False
+        """Whether any reply was ever accepted."""
+        self.brief_answer: str | None = None
+        """What a person decided about a task's brief that was refused before; None: nothing yet."""
         self.tombstone: dict[str, Json] | None = None
         """The refusal that ended the thread for ever; None: it may run."""
         self._folds = {
@@ -347,10 +358,12 @@ class History:
 
     def _fold_reply(self, row: Row) -> None:
         turn = self._open()
+        self.was_answered = True
         by = (self.fingerprint or "", row.meta.get("provider", ""))
         self._refusals.pop(by, None)
         self._unanswered.discard(by)
         self.increment.clear()
+        turn.waits = None
         turn.failed_attempts = turn.transport_failures = turn.ladder = 0
         turn.retry_at_ms = None
         if turn.plain is not None and turn.plain == (row.meta.get("provider"), row.meta.get("model")):
@@ -372,6 +385,7 @@ class History:
 
     def _fold_attempt(self, row: Row) -> None:
         turn, content = self._open(), row.content
+        turn.waits = None
         turn.failed_attempts += 1
         turn.transport_failures += content["recovers_with"] == "time"
         turn.retry_at_ms = content.get("retry_at_ms")
@@ -460,13 +474,19 @@ class History:
         content = row.content
         self._open().answers[content["operation"]] = content["answer"]
         self._open().decisions[content["operation"]] = content
+        if content["operation"] == brief_operation(self.thread):
+            self.brief_answer = content["answer"]
         if content["answer"] == "session":
             self.grants[content["tool"]] = content["session"]
 
     def _fold_parked(self, row: Row) -> None:
         turn = self._open()
         turn.parked = row.content
-        turn.parks += is_counted(row.content)
+        if is_counted(row.content):
+            turn.parks += 1
+            turn.waits = row.content
+            turn.stand_in = None  # afterwards the bound model is asked first again
+            turn.transport_failures = 0
 
     def _fold_tombstone(self, row: Row) -> None:
         self.tombstone = row.content

@@ -32,6 +32,11 @@ def chat_refused(thread: str, segment: str, state: RefusalState) -> Notice:
     return _refusal("chat_refused", thread, segment, [state], probes=0)
 
 
+def task_refused(thread: str, segment: str, state: RefusalState) -> Notice:
+    """Say that a task which nobody owns was ended by a refusal."""
+    return _refusal("task_refused", thread, segment, [state], probes=0)
+
+
 def repair_refused(thread: str, segment: str, states: Sequence[RefusalState]) -> Notice | None:
     """Say that a repair thread's candidates have refused, first and when none may be asked again; None: neither.
 

@@ -37,6 +37,15 @@ FORMS: dict[str, NoticeForm] = {
         "another provider; what was refused left the model's view and stays in the log. {rule}",
         actions=(_SWITCH, _FRESH, _LOOK),
     ),
+    "task_refused": NoticeForm(
+        kind="refusal",
+        priority="critical",
+        key=_REFUSAL_KEY,
+        when="a task that no thread owns is ended by a refusal",
+        text="Refused by {refusers}. The task stopped at once and never runs again; nothing was sent elsewhere, and everything "
+        "it made stays as it stands. Start a new task with another model, if you want one.",
+        actions=("stoic tasks show {thread}", _LOOK),
+    ),
     "repair_refused": NoticeForm(
         kind="refusal",
         priority="normal",

@@ -52,9 +52,20 @@ def take_answers(ctx: Context, inbox: list[InboxEntry]) -> Part[None]:
     """Take a person's answers to the open turn's questions into the log; what was to wake it has done so."""
     taken = [entry for entry in inbox if entry.kind in {"answer", "wake"}]
     if taken:
-        answers = [entry for entry in taken if entry.kind == "answer"]
-        rows = [draft(ctx, role="system", kind="answer", content=entry.content) for entry in answers]
+        rows = [
+            draft(ctx, role="system", kind="answer", content=entry.content | {"at_ms": entry.created_at})
+            if entry.kind == "answer"
+            else draft(ctx, role="system", kind="woken", content={})
+            for entry in taken
+        ]
         yield from commit(ctx, Commit(rows=rows, inbox_taken=[entry.id for entry in taken]))
+
+
+def take_vain_wakes(ctx: Context, inbox: list[InboxEntry]) -> Part[None]:
+    """Take what was to wake a thread that has nothing to do: it must not look as if it had."""
+    vain = [entry.id for entry in inbox if entry.kind == "wake"]
+    if vain:
+        yield from commit(ctx, Commit(inbox_taken=vain))
 
 
 def take_events(ctx: Context) -> Part[None]:
@@ -77,7 +88,7 @@ def _may_open(ctx: Context, entry: InboxEntry) -> bool:
         return True
     if entry.kind == "wake" and not any(kind_of(row) in _ASKS for row in ctx.history.increment):
         return False  # there is nothing that a model has not answered
-    if ctx.plan.thread_kind == "repair":
+    if ctx.plan.thread_kind == "repair" or ctx.plan.is_interrupted:
         return True
     bound = ctx.plan.candidates[0].route.provider
     return all(

@@ -10,7 +10,7 @@ from stoic.core.output import OutputFacts
 from stoic.core.refusal import ThreadKind
 from stoic.core.retry import RetryPolicy
 from stoic.core.segment import Shape
-from stoic.records import Json, Operation, Price, Record, RefusedBytes
+from stoic.records import Json, Price, Record, RefusedBytes
 
 Permission = Literal["allow", "ask", "deny"]
 
@@ -38,8 +38,8 @@ class TaskFacts(Record, frozen=True):
     """The thread at the top: an owner whose own owner it is, and so on."""
     refused_before: list[RefusedBytes] = []
     """Who has refused an equal brief under the same root."""
-    unknown_of_kin: list[Operation] = []
-    """Operations of the owner, or of the thread's own tasks, whose effect is unknown: an equal call is not run here either."""
+    has_kin: bool = False
+    """Whether it has an owner or may have tasks: a call whose effect is unknown there is not repeated here."""
 
 
 class Plan(Record, frozen=True):
@@ -62,6 +62,8 @@ class Plan(Record, frozen=True):
     thread_kind: ThreadKind = "chat"
     thread_scope: Literal["main", "worker"] = "main"
     task: TaskFacts = TaskFacts()
+    is_attended: bool = True
+    """Whether somebody is there to be asked at once; else a notice says what waits."""
     is_interrupted: bool = False
     """Whether the task cannot go on: its turn is ended and delivered, and nothing is sent."""
     asks_again: Permission = "ask"

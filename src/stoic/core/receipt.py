@@ -12,7 +12,8 @@ import msgspec
 from stoic.core import notes
 from stoic.core.arguments import arguments_of
 from stoic.core.commands import ToolFacts
-from stoic.core.history import EFFECTS, RoundState, TurnState, calls_of
+from stoic.core.history import EFFECTS, CallState, RoundState, TurnState, calls_of
+from stoic.core.quarantine.template import field
 from stoic.records import (
     Delivery,
     Json,
@@ -25,6 +26,8 @@ from stoic.records import (
     ShellFact,
 )
 
+Decisions = Mapping[str, dict[str, Json]]
+"""A person's answers, by operation."""
 SHOWN_CHARACTERS = 16 * 1024
 """How much of a task's text its owner gets."""
 EVENT_KIND = "task_ended"
@@ -78,17 +81,17 @@ def receipt(
         text=text,
         is_shortened=len(text) < len(outcome.text),
         rounds=outcome.rounds,
-        provider=refusal.provider if refusal else None,
-        category=refusal.category if refusal else None,
+        provider=field(refusal.provider) if refusal else None,
+        category=field(refusal.category) if refusal and refusal.category else None,
         round=outcome.rounds if refusal else None,
         last_tool=_last_tool(state, tools),
         operations=[
-            OperationFact(id=each.id, tool=each.tool, state=each.state)
+            OperationFact(id=each.id, tool=field(each.tool), state=each.state)
             for each in operations
             if each.effect in EFFECTS and each.status not in {"done", "not_done"}
         ],
         shells=shells,
-        changed_paths=[] if outcome.refused else _changed_paths(state.rounds, tools),
+        changed_paths=[] if outcome.refused else _changed_paths(state.rounds, tools, state.decisions),
         note=_note(outcome),
     )
 
@@ -143,8 +146,11 @@ def evidence(rows: Iterable[Row], *, refused: bool) -> Evidence:
         refused: whether it was refused, or may be: then what it read and wrote is withheld
     """
     rounds: list[RoundState] = []
+    decisions: dict[str, dict[str, Json]] = {}
     for row in rows:
-        if row.kind == "reply":
+        if row.kind == "answer":
+            decisions[row.content["operation"]] = row.content
+        elif row.kind == "reply":
             rounds.append(RoundState(row))
         elif row.kind == "result" and rounds:
             rounds[-1].take(row)
@@ -152,8 +158,8 @@ def evidence(rows: Iterable[Row], *, refused: bool) -> Evidence:
     last = next((each for each in reversed(rounds) if calls_of(each.reply)), None)
     return Evidence(
         last_message=(texts[-1] if texts else "")[:SHOWN_CHARACTERS],
-        last_tool=None if last is None else _tool_evidence(last, refused=refused),
-        changed_paths=[] if refused else _changed_paths(rounds, None),
+        last_tool=None if last is None else _tool_evidence(last, decisions, refused=refused),
+        changed_paths=[] if refused else _changed_paths(rounds, None, decisions),
     )
 
 
@@ -179,12 +185,12 @@ def _last_tool(state: TurnState, tools: Mapping[str, ToolFacts]) -> str | None:
     return next((name for name in reversed(called) if name in tools), None)
 
 
-def _tool_evidence(last: RoundState, *, refused: bool) -> ToolEvidence:
+def _tool_evidence(last: RoundState, decisions: Decisions, *, refused: bool) -> ToolEvidence:
     call = last.calls[-1]
     if refused:
         return ToolEvidence(tool=call.call.name, args_firstline=WITHHELD, outcome=WITHHELD)
     result = next((row for row in last.results if row.content["call"] == call.index), None)
-    firstline = call.call.arguments.strip().splitlines()
+    firstline = _run_with(call, decisions).strip().splitlines()
     return ToolEvidence(
         tool=call.call.name,
         args_firstline=firstline[0][:_FIRST_LINE_CHARACTERS] if firstline else "",
@@ -198,7 +204,15 @@ def _outcome_of(result: Row) -> str:
     return result.content.get("failure") or "returned"
 
 
-def _changed_paths(rounds: Iterable[RoundState], tools: Mapping[str, ToolFacts] | None) -> list[str]:
+def _run_with(call: CallState, decisions: Decisions) -> str:
+    """Return the arguments that a call ran with: a person may have given it others than the model."""
+    arguments = decisions.get(call.operation, {}).get("arguments")
+    return call.call.arguments if arguments is None else msgspec.json.encode(arguments).decode()
+
+
+def _changed_paths(
+    rounds: Iterable[RoundState], tools: Mapping[str, ToolFacts] | None, decisions: Decisions
+) -> list[str]:
     """Return the paths that writing calls were given and that returned; `tools`: None: every call counts."""
     paths: dict[str, None] = {}
     for each in rounds:
@@ -206,7 +220,7 @@ def _changed_paths(rounds: Iterable[RoundState], tools: Mapping[str, ToolFacts] 
         for call in each.calls:
             facts = None if tools is None else tools.get(call.call.name)
             writes = call.call.name in {"write_file", "edit_file"} if facts is None else facts.effect == "write"
-            path = _path_of(call.call.arguments) if writes and call.index in ended else None
+            path = _path_of(_run_with(call, decisions)) if writes and call.index in ended else None
             if path is not None:
                 paths[path] = None
     return list(paths)

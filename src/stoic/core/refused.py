@@ -169,7 +169,7 @@ def _counted(ctx: Context, met: Met) -> RefusalState:
 
 
 def _notices(ctx: Context, met: Met, state: RefusalState) -> list[Notice]:
-    """Return what a person is told of a refusal that the ladder did not help; nothing of a task, whose owner is told."""
+    """Return what a person is told of a refusal that the ladder did not help; a task's owner is told instead, where it has one."""
     thread, candidate, scope = ctx.history.thread, ctx.candidate, met.verdict.scope
     if scope == "account":
         credential = candidate.signs.credential
@@ -180,4 +180,6 @@ def _notices(ctx: Context, met: Met, state: RefusalState) -> list[Notice]:
         others = [each for each in ctx.history.refusals if each.provider != state.provider]
         told = notice.repair_refused(thread, state.segment, [*others, state])
         return [] if told is None else [told]
-    return [] if ctx.is_task else [notice.chat_refused(thread, state.segment, state)]
+    if ctx.is_task:
+        return [] if ctx.plan.task.owner is not None else [notice.task_refused(thread, state.segment, state)]
+    return [notice.chat_refused(thread, state.segment, state)]

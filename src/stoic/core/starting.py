@@ -96,6 +96,12 @@ def twin_of(ctx: Context, operation: Operation) -> Operation | None:
     return ctx.history.unknown_twin(call) or next(kin, None)
 
 
+def is_blind(ctx: Context, operation: Operation) -> bool:
+    """Tell whether it has to be looked first what is unknown between a task and its owner."""
+    has_effect = operation.effect in EFFECTS and not ctx.plan.tools[operation.tool].internal
+    return ctx.plan.task.has_kin and has_effect and ctx.kin_seen_for != operation.id
+
+
 def is_gated(ctx: Context, operation: Operation) -> bool:
     """Tell whether a person or the plan has a say in whether an operation runs."""
     tool = ctx.plan.tools[operation.tool]
@@ -105,7 +111,7 @@ def is_gated(ctx: Context, operation: Operation) -> bool:
 def permission_for(ctx: Context, operation: Operation) -> Permission:
     """Return whether a call may run, as a person or the plan says."""
     answer = ctx.state.answers.get(operation.id)
-    if answer is not None:
+    if answer is not None and not is_expired(ctx, operation):
         return "allow" if answer in {"once", "session"} else "deny"
     if not is_gated(ctx, operation):
         return "allow"
@@ -120,9 +126,12 @@ def permission_for(ctx: Context, operation: Operation) -> Permission:
 
 
 def is_expired(ctx: Context, operation: Operation) -> bool:
-    """Tell whether the time in which a person could decide is over."""
+    """Tell whether nobody has decided in time; an answer that came later counts as none."""
     expires_at_ms = ctx.state.asked.get(operation.id)
-    return expires_at_ms is not None and ctx.now_ms >= expires_at_ms and operation.id not in ctx.state.answers
+    if expires_at_ms is None:
+        return False
+    decided = ctx.state.decisions.get(operation.id)
+    return (ctx.now_ms if decided is None else decided.get("at_ms", 0)) >= expires_at_ms
 
 
 def _mark_front(ctx: Context, waiting: list[tuple[CallState, Operation]]) -> list[Operation]:
@@ -143,6 +152,6 @@ def _may_start(ctx: Context, operation: Operation, call: CallState) -> bool:
     """Tell whether nothing has to be asked or said before a call."""
     if operation.tool not in ctx.plan.tools or operation.id in ctx.waiting or ctx.guard.blocks(call):
         return False
-    if permission_for(ctx, operation) != "allow":
+    if permission_for(ctx, operation) != "allow" or is_blind(ctx, operation):
         return False
     return twin_of(ctx, operation) is None if operation.effect in EFFECTS else operation.runs < MOST_RUNS

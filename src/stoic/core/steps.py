@@ -42,8 +42,10 @@ class Context:
         """Operations that this generator started and that have not ended."""
         self.waiting: dict[str, Wait] = {}
         """Operations that this generator ran and that wait for something outside: they run again in the next one."""
-        self.kin = {operation.id: operation for operation in plan.task.unknown_of_kin}
+        self.kin: dict[str, Operation] = {}
         """Unknown operations of the owner and of the thread's tasks, with what was found out of them since."""
+        self.kin_seen_for: str | None = None
+        """The operation before whose start they were looked at last."""
         self.guard = Guard(plan.tools, loops, history.uncounted)
         self.health = dict(health or {})
         """What is known of the candidates' routes, by key."""

@@ -35,9 +35,9 @@ from stoic.core.endings import break_off, close_calls, fail, finish, give_up, in
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.health import Says, says
 from stoic.core.history import History
-from stoic.core.opening import open_turn, take_answers, take_events, take_reveals
+from stoic.core.opening import open_turn, take_answers, take_events, take_reveals, take_vain_wakes
 from stoic.core.output import NUDGE_REASON, judge, nudge, unmet, value_of
-from stoic.core.parking import for_route, park
+from stoic.core.parking import for_routes, park
 from stoic.core.plan import Candidate, Plan
 from stoic.core.refused import refused, remembered, withhold_known
 from stoic.core.repairs import repair_of
@@ -87,6 +87,7 @@ def turn(
         yield from take_boundaries(ctx, inbox)
         opened = yield from open_turn(ctx, inbox)
         if opened is None:
+            yield from take_vain_wakes(ctx, inbox)
             return None
         inbox = [entry for entry in inbox if entry.position > opened.position]
     ctx.arrive(inbox)
@@ -116,6 +117,9 @@ def _advance(ctx: Context) -> Part[Ending | Cancelled | None]:
                 ctx, notes.stuck(stuck), reason="stuck_loop", rows=rows, operations=operations, notices=[told]
             )
         )
+    deadline = deadline_ms(ctx.plan.limits, ctx.state)
+    if deadline is not None and ctx.now_ms >= deadline and not ctx.running:
+        return Cancelled(now_ms=ctx.now_ms, out_of_time=True)  # also one that was parked beyond its time
     if ctx.state.pending():
         return (yield from settle_calls(ctx))
     limit = used_up(ctx.plan.limits, ctx.state, ctx.now_ms)
@@ -268,7 +272,7 @@ def _failed(ctx: Context, send: Send, replied: Replied, verdict: Verdict) -> Par
             return None
     is_shut = after is not None and after.state == "open" and after.waits_for in {Axis.CREDENTIAL, Axis.CONFIG}
     told = [notice.route_closed(ctx.history.thread, ctx.candidate.route, after)] if after and is_shut else []
-    waiting = for_route(ctx, after) if says(failure, verdict.recovers_with) is Says.BAD else None
+    waiting = for_routes(ctx, after) if says(failure, verdict.recovers_with) is Says.BAD else None
     if waiting is not None:
         return (yield from park(ctx, waiting, [attempt], health=health, notices=told))
     return (yield from fail(ctx, attempt, verdict, report, health, told))

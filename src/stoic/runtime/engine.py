@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import takewhile
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
@@ -17,14 +17,13 @@ from stoic.core.health import HealthPolicy, Signs, retry_now
 from stoic.core.history import History
 from stoic.core.opening import OPENS
 from stoic.core.plan import Candidate, Permission, Plan, TaskFacts
-from stoic.core.refusal import counts_as_task
 from stoic.core.retry import RetryPolicy
 from stoic.core.segment import COMPACT_AT_SHARE, fingerprint, shape_of
 from stoic.errors import StoreError, UsageError
 from stoic.events import TurnStarted
 from stoic.ports import Connection, Outside
 from stoic.records import InboxEntry, Lease, Outcome, Owner, Parked, Record
-from stoic.runtime.agents import Agent
+from stoic.runtime.agents import DEFAULT_MODE, Agent
 from stoic.runtime.execution import Execution
 from stoic.runtime.renderers import EVENT_RENDERERS
 from stoic.runtime.runner import CancelSignal, Runner
@@ -39,6 +38,8 @@ from stoic.tools.spilling import Spill
 if TYPE_CHECKING:
     from stoic.tools.desk import TaskDesk
 
+TASK_START = "task_start"
+"""The tool by which a thread comes to have tasks."""
 HEARTBEAT_SECONDS = 5
 CACHED_THREADS = 1_000
 """Idle threads kept in memory; the least recently used goes first and is loaded again when it is needed."""
@@ -184,7 +185,15 @@ class Engine:
             signal.announce()
 
     async def run_turn(
-        self, lease: Lease, agent: Agent, session: str, emit: Emit, wanted: str | None, *, opens: bool = True
+        self,
+        lease: Lease,
+        agent: Agent,
+        session: str,
+        emit: Emit,
+        wanted: str | None,
+        *,
+        opens: bool = True,
+        attended: bool = True,
     ) -> Ran:
         """Run the thread's open turn, or the next one its inbox asks for.
 
@@ -195,6 +204,7 @@ class Engine:
             emit: gets the events
             wanted: the inbox entry whose turn the caller waits for, None: whatever comes first
             opens: whether a turn may run; else only what stands before the next one is taken
+            attended: whether somebody is there to be asked at once
 
         Raises:
             UsageError: a person switched the thread to a mode that the agent has not
@@ -211,7 +221,7 @@ class Engine:
             live,
             lease,
             sender=Sender(live, connections, agent, self.outside, self._numbers.deadline_ms, emit, self.room),
-            execution=Execution(agent.tools, self.clock, self._context(lease.thread), self.ends),
+            execution=Execution(agent.tools, self.clock, self._context(lease.thread, agent, live), self.ends),
             emit=emit,
             cancel=signal,
         )
@@ -221,18 +231,20 @@ class Engine:
         self._running[lease.thread] = signal
         self._start_chores()
         try:
-            plan = self._plan(agent, connections, session, live, await self._task_facts(live))
+            plan = self._plan(agent, connections, session, live, await self._task_facts(live, agent.tools))
+            plan = replace(plan, is_attended=attended)
             ending = await runner.run(plan, inbox, health, keep_lease=keep_lease, opens=opens)
         except BaseException:
             self._cache.pop(lease.thread, None)
             raise
         finally:
             del self._running[lease.thread]
-        await self._close_shells(live, ending)
         if agent.extractor is not None and isinstance(ending, Outcome):
             from stoic.runtime.extraction import extract  # noqa: PLC0415 -- few agents do, and importing stoic is to be quick
 
             await extract(self.outside, lease.thread, ending.turn, agent.extractor, scope=agent.name)
+        if isinstance(ending, Parked) and signal.asked and not signal.entries:
+            await self._leave_cancel(lease.thread)
         if isinstance(ending, Parked):
             self._cache.pop(lease.thread, None)  # it may wait for days, and costs nothing meanwhile but its rows
         turn = live.history.turn
@@ -243,6 +255,11 @@ class Engine:
             is_stopped=live.history.tombstone is not None,
             look_again_ms=_probe_ms(live.history, plan.fingerprint, self.clock.now_ms()),
         )
+
+    async def _leave_cancel(self, thread: str) -> None:
+        """Keep a stop that came while the turn was being parked: whoever runs the thread next carries it out."""
+        now_ms = self.clock.now_ms()
+        await self.store.put(InboxEntry(id=self.ids.new(), thread=thread, kind="cancel", content={}, created_at=now_ms))
 
     async def interrupt(self, thread: str) -> Ending | None:
         """End the turn of a task that cannot go on, or has not begun, and deliver that; None: there is none.
@@ -265,11 +282,10 @@ class Engine:
                     fingerprint=live.history.fingerprint or "",
                     thread_kind=live.record.kind,
                     thread_scope=live.record.scope,
-                    task=await self._task_facts(live),
+                    task=await self._task_facts(live, ()),
                     is_interrupted=True,
                 )
                 ending = await runner.run(plan, inbox, {}, keep_lease=True)
-                await self._close_shells(live, ending)
             except BaseException:
                 self._cache.pop(thread, None)
                 raise
@@ -277,26 +293,27 @@ class Engine:
                 await self.store.release(lease)
         return ending
 
-    def _context(self, thread: str) -> ToolContext:
-        return ToolContext(thread=thread, store=self.store, spill=self.spill, shells=self.shells, tasks=self.desk)
+    def _context(self, thread: str, agent: Agent | None = None, live: Live | None = None) -> ToolContext:
+        in_mode = agent is not None and agent.mode != DEFAULT_MODE
+        return ToolContext(
+            thread=thread,
+            store=self.store,
+            spill=self.spill,
+            shells=self.shells,
+            tasks=self.desk,
+            model=live.history.binding if live is not None else None,
+            tools=list(agent.tools) if agent is not None and in_mode else None,
+        )
 
-    async def _close_shells(self, live: Live, ending: Ending | None) -> None:
-        """Close the background shells of a task that has ended; a refusal leaves the scene as it is."""
-        is_task = counts_as_task(live.record.kind, live.record.scope)
-        if self.shells is not None and is_task and isinstance(ending, Outcome) and not ending.refused:
-            await asyncio.to_thread(self.shells.close, live.record.id)
-
-    async def _task_facts(self, live: Live) -> TaskFacts:
-        """Return where a thread belongs, who has refused its brief before, and what is unknown between it and its kin."""
+    async def _task_facts(self, live: Live, tools: Iterable[str]) -> TaskFacts:
+        """Return where a thread belongs, and who has refused its brief before."""
         meta = live.record.meta
-        owner = meta.get("owner")
-        unknown = await self.store.unknown_of_kin(live.record.id, owner)
+        owner, has_tasks = meta.get("owner"), any(name == TASK_START for name in tools)
         if "root" not in meta:
-            return TaskFacts(unknown_of_kin=unknown)
-        turn = live.history.turn
-        is_new = turn is None or (turn.number == 1 and not turn.rounds)
-        before = await self.store.refused_briefs(meta["root"], meta["brief"]) if is_new and "brief" in meta else []
-        return TaskFacts(owner=owner, root=meta["root"], refused_before=before, unknown_of_kin=unknown)
+            return TaskFacts(has_kin=has_tasks)
+        is_new = not live.history.was_answered and "brief" in meta
+        before = await self.store.refused_briefs(meta["root"], meta["brief"]) if is_new else []
+        return TaskFacts(owner=owner, root=meta["root"], refused_before=before, has_kin=has_tasks or owner is not None)
 
     def _plan(self, agent: Agent, connections: list[Connection], session: str, live: Live, task: TaskFacts) -> Plan:
         bound = connections[0]

@@ -20,6 +20,7 @@ from stoic.records import ImagePart, Operation, ShellFact
 from stoic.tools.context import ToolContext
 from stoic.tools.declaration import Tool, render_result
 from stoic.tools.ends import Ends
+from stoic.tools.shells import ShellError
 from stoic.tools.spilling import Spill
 
 T = TypeVar("T")
@@ -120,6 +121,14 @@ class Execution:
             return []
         found = await asyncio.to_thread(shells.of, self._context.thread)
         return [ShellFact(id=each.id, state=each.state) for each in found if each.state == "running"]
+
+    async def close_shells(self) -> None:
+        """End the thread's background shells; one that cannot be ended has its deadline."""
+        if self._context is not None and self._context.shells is not None:
+            try:
+                await asyncio.to_thread(self._context.shells.close, self._context.thread)
+            except ShellError as error:
+                _log.warning("background shells of %s: %s", self._context.thread, error)
 
     async def revoke_shells(self, operations: list[str]) -> None:
         """Delete the output of background shells that these operations have shown."""

@@ -1,5 +1,6 @@
 """Memories made of a turn that has ended: of what models were shown and accepted, never of what is withheld (SPEC §14)."""
 
+import asyncio
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -14,6 +15,8 @@ from stoic.runtime.summaries import record_of
 from stoic.tools.memories import LIMIT_CHARACTERS, RECALL, keep
 
 MOST_A_TURN = 20
+EXTRACTION_SECONDS = 120
+"""The turn's lease is kept meanwhile."""
 WITHHELD = "(withheld)"
 """Stands for whatever no model may read any more."""
 RECALLED = "(memories that are kept already)"
@@ -52,7 +55,8 @@ async def extract(
     if not text or loaded.thread.is_stopped:
         return Extracted()
     try:
-        found = [each.strip()[:LIMIT_CHARACTERS] for each in await extractor(text)]
+        async with asyncio.timeout(EXTRACTION_SECONDS):
+            found = [each.strip()[:LIMIT_CHARACTERS] for each in await extractor(text)]
     except Exception as error:  # noqa: BLE001 - a user's function; what it raises may quote the text
         return Extracted(error=type(error).__name__)
     stored = 0

@@ -21,8 +21,10 @@ from stoic.core.commands import (
     Ended,
     Ending,
     Event,
+    KinSeen,
     Locate,
     Located,
+    LookAtKin,
     LookAtShells,
     Next,
     Recall,
@@ -40,12 +42,13 @@ from stoic.core.commands import (
     Woke,
 )
 from stoic.core.plan import Plan
+from stoic.core.refusal import counts_as_task
 from stoic.core.rows import kind_of
 from stoic.core.turn import turn
 from stoic.errors import BrokenInvariantError, UnsendableError
 from stoic.events import RoundRolledBack, ToolStarted
 from stoic.ports import Outside
-from stoic.records import Draft, Health, InboxEntry, Lease, RefusedBytes, Row, Step, ViewChange
+from stoic.records import Draft, Health, InboxEntry, Lease, Operation, RefusedBytes, Row, Step, ViewChange
 from stoic.runtime.execution import Execution
 from stoic.runtime.narration import narrate
 from stoic.runtime.sending import Sender
@@ -53,6 +56,10 @@ from stoic.runtime.streams import Emit
 from stoic.runtime.transcript import Live
 
 T = TypeVar("T")
+
+
+WAITING_TOOLS = frozenset({"task_message"})
+"""Tools that may wait for an event though their effect is another."""
 
 
 class CancelSignal:
@@ -203,12 +210,18 @@ class Runner:
                 return self._start(command)
             case Sleep():
                 return await self._sleep(command.until_ms)
-            case AskStatus() | Summarise() | ClaimTrial() | Compare() | Locate() | LookAtShells():
+            case AskStatus() | Summarise() | ClaimTrial() | Compare() | Locate() | LookAtShells() | LookAtKin():
                 return await self._ask(command)
 
-    async def _ask(self, command: AskStatus | Summarise | ClaimTrial | Compare | Locate | LookAtShells) -> Event:
+    async def _ask(
+        self, command: AskStatus | Summarise | ClaimTrial | Compare | Locate | LookAtShells | LookAtKin
+    ) -> Event:
         """Perform what is rare: ask a tool, a summariser, the other workers, or how a request would look."""
         match command:
+            case LookAtKin():
+                record = self._live.record
+                found = await self._store.unknown_of_kin(record.id, record.meta.get("owner"))
+                return KinSeen(operations=found, now_ms=self._clock.now_ms())
             case LookAtShells():
                 shells = await self._execution.running_shells()
                 return ShellsSeen(shells=shells, now_ms=self._clock.now_ms())
@@ -305,6 +318,8 @@ class Runner:
             release=self.released,
         )
         await self._revoke(command.views)
+        if any(row.kind == "outcome" and not row.content.get("refused") for row in rows):
+            await self._close_shells()
         await self._store.append(self._lease, step)
         self._execution.stored(command.operations)
         self._live.fold(rows, command.views)
@@ -312,7 +327,12 @@ class Runner:
             self._live.loops = command.guard
         for event in narrate(rows, command.operations, self._live.history):
             self._emit(event)
-        return Committed(rows=rows, now_ms=now_ms, arrived=await self._arrived())
+        return Committed(rows=rows, now_ms=now_ms, arrived=await self._arrived(command.operations))
+
+    async def _close_shells(self) -> None:
+        """Close the background shells of a task that ends, before its end is stored; a refusal leaves the scene as it is."""
+        if counts_as_task(self._live.record.kind, self._live.record.scope):
+            await self._execution.close_shells()
 
     async def _revoke(self, changes: list[ViewChange]) -> None:
         """Close the other ways to what is withheld, before it is: the buffers of background shells (SPEC §9)."""
@@ -322,9 +342,10 @@ class Runner:
         if operations:
             await self._execution.revoke_shells(operations)
 
-    async def _arrived(self) -> list[InboxEntry]:
-        """Return what the inbox holds, if anything came since the last question."""
-        if not self._cancel.take_news():
+    async def _arrived(self, ended: list[Operation]) -> list[InboxEntry]:
+        """Return what the inbox holds, if anything came since the last question; what was waited for has come."""
+        has_waited = any(each.effect == "wait" or each.tool in WAITING_TOOLS for each in ended)
+        if not self._cancel.take_news() and not has_waited:
             return []
         return await self._store.inbox(self._live.history.thread)
 

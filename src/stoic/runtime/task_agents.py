@@ -45,8 +45,15 @@ class KnownAgents:
 
 
 def spec_of(record: ThreadRecord) -> TaskSpec:
-    """Return how a thread's task differs from its owner; of one that is no task, not at all."""
-    return msgspec.convert(record.meta.get("spec", {}), TaskSpec)
+    """Return how a thread's task differs from its owner; of one that is no task, not at all.
+
+    Raises:
+        UsageError: another version has written it, in a way that this one cannot read
+    """
+    try:
+        return msgspec.convert(record.meta.get("spec", {}), TaskSpec)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"thread {record.id}: what it keeps of its task cannot be read ({error})") from None
 
 
 def for_task(agent: Agent, spec: TaskSpec) -> Agent:

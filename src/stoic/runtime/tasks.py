@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
 
 import msgspec
 
@@ -21,7 +23,8 @@ MOST_DEEP = 3
 MOST_OPEN = 256
 """How many tasks under one root may be unfinished at a time."""
 _STOP_SECONDS = 10.0
-_TO_RUN = frozenset({"message", "event", "wake", "grant"})
+_TO_RUN = frozenset({"message", "event"})
+_BOUNDS = ("max_rounds", "max_cost_usd", "max_seconds")
 
 
 class Tasks:
@@ -73,7 +76,9 @@ class Tasks:
             raise UsageError("the brief is empty; say what the task is to do")
         task = check_id(task or self._engine.ids.new())
         record = await self._record(brief, owner, task, spec or TaskSpec(), agent, meta or {})
-        self._agents(record)
+        found = self._agents(record)
+        if owner is not None and spec is not None and spec.model is not None:
+            found.parameters_for(self._engine.connection(spec.model))  # a model that cannot be asked is said at once
         stored = await self._store.create_thread(record)
         if stored.meta.get("brief") != record.meta["brief"] or stored.kind != "task":
             raise UsageError(f"there is a thread {task!r} already, which is not this task; use another id")
@@ -255,9 +260,34 @@ class Tasks:
 
 
 def _inheriting(spec: TaskSpec, above: TaskSpec) -> TaskSpec:
-    """Return a nested task's own wishes, and where it has none those of the task that owns it."""
-    wishes = {name: getattr(spec, name) for name in TaskSpec.__struct_fields__}
-    return TaskSpec(**{name: getattr(above, name) if wish is None else wish for name, wish in wishes.items()})
+    """Return a nested task's wishes within what the task that owns it has itself.
+
+    Raises:
+        UsageError: it wants a tool that its owner has not, or a folder outside its owner's
+    """
+    if above.tools is not None:
+        foreign = next((name for name in spec.tools or [] if name not in above.tools), None)
+        if foreign is not None:
+            raise UsageError(f"there is no tool {foreign!r} to give; those of its owner are {', '.join(above.tools)}")
+    bounds = {name: _lower(getattr(spec, name), getattr(above, name)) for name in _BOUNDS}
+    return TaskSpec(
+        model=spec.model or above.model,
+        tools=spec.tools if spec.tools is not None else above.tools,
+        workspace=_below(spec.workspace, above.workspace),
+        **bounds,
+    )
+
+
+def _lower(wish: float | None, bound: float | None) -> Any:
+    return bound if wish is None else wish if bound is None else min(wish, bound)
+
+
+def _below(wish: str | None, outer: str | None) -> str | None:
+    if wish is None or outer is None:
+        return wish or outer
+    if PurePath(wish).is_absolute() or ".." in PurePath(wish).parts:
+        raise UsageError(f"workspace {wish!r}: name a folder within the owner's, relative to it")
+    return str(PurePath(outer) / wish)
 
 
 def _status(record: ThreadRecord, newest: StoredDelivery | None, *, unread: bool) -> TaskStatus:

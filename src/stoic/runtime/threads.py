@@ -351,7 +351,7 @@ class Thread:
             try:
                 while True:
                     # Nobody waits for one of the turns, so the lease is kept until there is nothing more to do.
-                    ran = await engine.run_turn(lease, self.agent, self._session, emit, _NO_ENTRY)
+                    ran = await engine.run_turn(lease, self.agent, self._session, emit, _NO_ENTRY, attended=False)
                     if ran.ending is not None:
                         emit(_last_event(ran.ending))
                         if on_ending is not None:

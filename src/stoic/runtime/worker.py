@@ -11,7 +11,16 @@ from collections.abc import Callable
 from typing import Any
 
 from stoic.core.commands import Ending
-from stoic.errors import ConfigurationError, StaleWriterError, StoreError, UnknownAgentError, UsageError
+from stoic.core.refusal import counts_as_task
+from stoic.errors import (
+    ConfigurationError,
+    NoSuchThreadError,
+    StaleWriterError,
+    StoicError,
+    StoreError,
+    UnknownAgentError,
+    UsageError,
+)
 from stoic.ports import HeldLeaseError
 from stoic.records import Outcome, Record, ThreadRecord, Work
 from stoic.runtime.engine import Engine
@@ -77,6 +86,7 @@ class Worker:
         self._session = session or engine.ids.new()
         self._seen: dict[str, _Seen] = {}
         self._held = False
+        self._is_first_look = True
         self._poke = asyncio.Event()
         self._draining = False
         self.running: dict[str, asyncio.Task[None]] = {}
@@ -126,6 +136,12 @@ class Worker:
         self._held = False
         alive: dict[str, bool] = {}
         found = await self._store.work(now_ms)
+        if self._is_first_look:
+            # Keys and configuration may be others than those of the process that parked them.
+            self._is_first_look = False
+            waiting = [each for each in await self._store.parked() if each.parked["waits_for"] == "event"]
+            known = {work.thread.id for work in found}
+            found += [Work(thread=each) for each in waiting if each.id not in known]
         there = {work.thread.id for work in found}
         self._seen = {thread: seen for thread, seen in self._seen.items() if thread in there}
         for work in found:
@@ -152,7 +168,10 @@ class Worker:
         if record.owner is None:
             return False
         if record.owner not in alive:
-            alive[record.owner] = await self._store.holder(record.id, now_ms) is not None
+            try:
+                alive[record.owner] = await self._store.holder(record.id, now_ms) is not None
+            except NoSuchThreadError:  # deleted meanwhile
+                return True
         return alive[record.owner]
 
     def _ended(self, thread: str) -> None:
@@ -184,7 +203,7 @@ class Worker:
             return  # somebody else has it
         except UnknownAgentError:
             pass  # another program's
-        except (UsageError, StoreError) as error:
+        except Exception as error:  # noqa: BLE001 - an agent source is a user's function; nothing is tried without end
             self._note_trouble(thread, error)
             look_again_ms = self._engine.clock.now_ms() + _AGAIN_MS
         await self._remember(work, look_again_ms)
@@ -195,7 +214,7 @@ class Worker:
         except (ConfigurationError, UnknownAgentError):
             raise
         except UsageError as error:
-            if record.kind != "task":
+            if not counts_as_task(record.kind, record.scope):
                 raise
             # Its folder or one of its tools is gone: it cannot go on, and its owner has to hear of it.
             self._note_trouble(record.id, error)
@@ -218,9 +237,10 @@ class Worker:
         return note
 
     def _note_trouble(self, thread: str, error: Exception) -> None:
-        if self.troubles.get(thread) != str(error):
-            self.troubles[thread] = str(error)
-            _log.warning("thread %s: %s", thread, error)
+        said = str(error) if isinstance(error, StoicError) else f"{type(error).__name__}: {error}"
+        if self.troubles.get(thread) != said:
+            self.troubles[thread] = said
+            _log.warning("thread %s: %s", thread, said)
 
     async def _remember(self, work: Work, look_again_ms: int | None) -> None:
         """Remember how a thread stood, so that it is not looked at again before something changes.

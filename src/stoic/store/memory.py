@@ -576,11 +576,13 @@ class MemoryStore:
         """Store what tasks deliver, and enter it where their owners read it."""
         database = self._shared
         for delivery in step.deliveries:
-            created_at, reached = step.rows[-1].created_at, delivery.owner in database.threads
+            outcome, reached = step.rows[-1], delivery.owner in database.threads
             kept = structs.replace(delivery, entry=None)
-            database.deliveries[delivery.id] = StoredDelivery(delivery=kept, created_at=created_at, reached=reached)
+            database.deliveries[delivery.id] = StoredDelivery(
+                delivery=kept, created_at=outcome.created_at, reached=reached
+            )
             if reached:
-                self._put(entry_of(delivery, created_at))
+                self._put(entry_of(delivery, outcome))
 
 
 def _copy(record: Copied, what: str) -> Copied:

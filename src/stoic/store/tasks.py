@@ -3,7 +3,7 @@
 import msgspec
 
 from stoic.errors import RejectedStepError
-from stoic.records import Delivery, InboxEntry, Operation, RefusedBytes, StoredDelivery, ThreadRecord, Work
+from stoic.records import Delivery, InboxEntry, Operation, RefusedBytes, Row, StoredDelivery, ThreadRecord, Work
 from stoic.store.connection import Connection, Values
 from stoic.store.encoding import OPERATION_COLUMNS, THREAD_COLUMNS, operation_from, thread_from, to_json
 
@@ -38,25 +38,26 @@ ORDER BY position
 """  # noqa: S608
 
 
-def deliver(connection: Connection, delivery: Delivery, created_at: int) -> InboxEntry | None:
-    """Store a delivery, once for ever; return the entry that its owner gets, None: there is no owner to get it."""
+def deliver(connection: Connection, delivery: Delivery, outcome: Row) -> InboxEntry | None:
+    """Store a delivery with the row of its outcome; return the entry that its owner gets, None: there is nobody to get it."""
+    created_at = outcome.created_at
     reached = delivery.owner is not None and connection.execute(_EXISTS, (delivery.owner,)).fetchone() is not None
     receipt = to_json(delivery.receipt, f"the receipt of task {delivery.task}")
     known = (delivery.id, delivery.task, delivery.turn, delivery.owner, delivery.status, receipt, created_at, reached)
     connection.execute(_INSERT, known)
     if not connection.changes():
         raise delivered_twice(delivery)
-    return entry_of(delivery, created_at) if reached else None
+    return entry_of(delivery, outcome) if reached else None
 
 
-def entry_of(delivery: Delivery, created_at: int) -> InboxEntry:
-    """Return the event by which a task's owner hears of its end."""
+def entry_of(delivery: Delivery, outcome: Row) -> InboxEntry:
+    """Return the event by which a task's owner hears of its end; a task of the same id made anew has other ones."""
     return InboxEntry(
-        id=f"delivery:{delivery.id}",
+        id=f"delivery:{delivery.id}:{outcome.id}",
         thread=str(delivery.owner),
         kind="event",
         content=delivery.entry,
-        created_at=created_at,
+        created_at=outcome.created_at,
     )
 
 

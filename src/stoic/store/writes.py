@@ -93,7 +93,7 @@ def append(connection: Connection, lease: Lease, step: Step, rows: list[Values])
         put_health(connection, health.onto(reads.health_of(connection, health.route)))
     verdicts.store(connection, step)
     for delivery in step.deliveries:
-        entry = tasks.deliver(connection, delivery, step.rows[-1].created_at)
+        entry = tasks.deliver(connection, delivery, step.rows[-1])
         if entry is not None:
             put(connection, entry)
     if step.guard is not None:

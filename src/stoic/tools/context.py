@@ -23,6 +23,10 @@ class ToolContext(Record, frozen=True):
     shells: Shells | None = None
     tasks: "TaskDesk | None" = None
     """None: no tasks can be started here."""
+    model: str | None = None
+    """The model that a person has switched the thread to; None: its agent's own."""
+    tools: list[str] | None = None
+    """The tools of the thread's mode, where that has not all of the agent's."""
     asked_at_ms: int = 0
     """When the model asked for the call: what a wait is counted from, also after a restart."""
     now_ms: int = 0

@@ -53,9 +53,12 @@ async def task_start(
         max_cost_usd: what one of its turns may cost
         max_seconds: how long one of its turns may take
     """
+    foreign = [name for name in tools or [] if context.tools is not None and name not in context.tools]
+    if foreign:
+        raise UsageError(f"you have no tool {foreign[0]!r} to give; yours are {', '.join(context.tools or [])}")
     spec = TaskSpec(
-        model=model,
-        tools=tools,
+        model=model or context.model,
+        tools=tools if tools is not None else context.tools,
         workspace=workspace,
         max_rounds=max_rounds,
         max_cost_usd=max_cost_usd,

@@ -200,6 +200,14 @@ def test_missing_quota_of_a_named_host_says_nothing_of_another():
     assert detector.before(call("query", {"host": "b", "sql": "select x"})).action == "ok"
 
 
+def test_missing_quota_concerns_the_whole_tool_and_a_denial_the_one_thing_that_was_asked_for():
+    for error, action in [("quota exceeded", "block"), ("403 Forbidden", "ok")]:
+        detector = LoopDetector()
+        for number in range(20):
+            detector.after(call("get_document", {"id": number}), error, failed=True)
+        assert detector.before(call("get_document", {"id": "new"})).action == action
+
+
 def test_only_what_asks_stagnates_when_it_fails_alike():
     def failing(tool, key, value):
         detector = LoopDetector()
