@@ -206,7 +206,7 @@ class Runtime(Engine):
         """Run a task that was started or told something here, unless the runtime is not to."""
         if self._runs_tasks:
             self._roots.add(thread)
-            self._embed()
+            self._embed().poke()  # it may have looked before it knew that the thread is its to run
 
     async def until_news(self, thread: str, seen: set[str], until_ms: int | None) -> bool:
         """Wait until something has come into a thread's inbox that is not among what was seen; tasks under it run meanwhile.
