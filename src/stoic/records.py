@@ -602,7 +602,7 @@ class Question(Record, frozen=True):
     effect: str
     arguments: str
     """The model's own argument text."""
-    allowed_answers: tuple[str, ...] = ("once", "session", "deny")
+    allowed_answers: list[str] = msgspec.field(default_factory=lambda: ["once", "session", "deny"])
     expires_at_ms: int | None = None
     """When nobody's answer counts as a denial; None: never."""
 

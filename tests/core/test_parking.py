@@ -137,6 +137,21 @@ def test_a_route_that_has_been_waited_for_once_ends_the_turn_when_it_closes_agai
         assert ended(world).outcome == "failed"
 
 
+def test_an_event_that_comes_meanwhile_ends_no_wait_and_is_read_when_the_turn_goes_on():
+    for closed, is_human in [(LATER, True), (LATER, False), (CLOSED, False)]:
+        world = World(plan(tool("look", "read")), scripted(closed, called(("look", "{}")), said("ok")))
+        world.message() if is_human else event(world)
+        waiting = parked(world)
+        event(world)
+        assert parked(world) == waiting
+        assert len(world.sends) == 1
+        world.now_ms = waiting.until_ms or world.now_ms
+        world.health["A"] = Health(route="A")
+        assert ended(world).text == "ok"
+        assert world.inbox == []
+        assert len(rows(world, "event")) == 2 - is_human
+
+
 def test_a_turn_waits_no_longer_than_it_may_take():
     for closed, seconds, until_s in [(LATER, 60, 60), (LATER, 7200, 3600), (CLOSED, 60, 60)]:
         world = World(plan(limits=Limits(max_seconds=seconds)), scripted(closed))

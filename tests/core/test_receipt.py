@@ -10,7 +10,7 @@ from stoic.core import notes
 from stoic.core.commands import CallResult
 from stoic.core.plan import DENY_EFFECTS, TaskFacts
 from stoic.core.receipt import Evidence, ToolEvidence, delivery, evidence, told
-from stoic.records import CallPart, Delivery, OperationFact, Outcome, Receipt, Report, Row, ShellFact, TextPart
+from stoic.records import CallPart, Delivery, OperationFact, Outcome, Parked, Receipt, Report, Row, ShellFact, TextPart
 
 REFUSAL = report([TextPart(text="partial")], "content_filter")
 CANARY = "canary-5d1c"
@@ -190,6 +190,16 @@ def test_an_owner_reads_facts_line_by_line_and_then_the_text():
     failed = Receipt(task="t", turn=1, status="failed", outcome="failed", failure_class="auth")
     assert told(failed).splitlines() == ["[task t ended]", "outcome: failed", "failure: auth", "delivery: failed"]
     assert delivery(failed, "o").entry["text"] == told(failed)
+
+
+def test_the_paths_are_those_that_a_person_gave_the_calls_instead():
+    world = task(called(write("write_file", "a.txt")), said("Done."), permissions={"write": "ask"})
+    assert isinstance(run(world), Parked)
+    edited = {"path": "b.txt", "text": ""}
+    world.put("answer", {"operation": "t.1.1.0", "tool": "write_file", "answer": "once", "arguments": edited})
+    _, receipt = delivered(world)
+    assert receipt.changed_paths == ["b.txt"]
+    assert evidence_of(world).changed_paths == ["b.txt"]
 
 
 # ---- the evidence of a stop -------------------------------------------------------------------------

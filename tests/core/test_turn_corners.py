@@ -203,3 +203,22 @@ def test_a_task_that_cannot_go_on_ends_interrupted_and_is_delivered_once(begun: 
     assert (len(world.sends), world.effects, world.inbox) == (sends, [], [])
     assert [each.status for each in world.deliveries.values()] == ["failed"]
     assert [row.content["failure"] for row in world.rows if row.kind == "result"] == ["cancelled"] * begun
+
+
+def test_an_interrupted_task_takes_an_event_that_came_between_its_turns_and_says_so():
+    world = World(plan(candidates=[], thread_kind="task", is_interrupted=True), scripted(said("never")))
+    world.put("event", {"kind": "task_ended", "payload": {}, "text": "[task u ended]"})
+    outcome = run(world)
+    assert isinstance(outcome, Outcome)
+    assert (outcome.failure_class, world.inbox) == ("interrupted", [])
+    world.put("compact")
+    assert run(world) is None, "nobody can sum anything up"
+
+
+def test_a_wake_behind_the_event_that_opens_a_turn_is_taken_once():
+    world = World(plan(), scripted(said("seen")))
+    world.put("event", {"kind": "mail", "payload": {}, "text": "[event mail]"})
+    world.put("wake")
+    outcome = run(world)
+    assert isinstance(outcome, Outcome)
+    assert (outcome.text, world.inbox) == ("seen", [])

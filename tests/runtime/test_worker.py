@@ -62,7 +62,7 @@ def test_an_approval_waits_across_restarts_and_the_model_is_told_who_decided_wha
             assert isinstance(parked, Parked)
             (question,) = parked.questions
             assert question.expires_at_ms == bench.clock.now_ms() + 60_000
-            assert question.allowed_answers == ("once", "deny")
+            assert question.allowed_answers == ["once", "deny"]
         async with quiet(bench, agent) as runtime:
             (waiting,) = await runtime.store.parked()
             assert waiting.parked["questions"][0]["operation"] == "t.1.1.0"

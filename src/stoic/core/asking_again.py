@@ -30,7 +30,7 @@ def ask_again(ctx: Context) -> Part[Ending | None]:
         tool=TOOL,
         effect="send",
         arguments=_arguments(ctx),
-        allowed_answers=("once", "deny"),
+        allowed_answers=["once", "deny"],
     )
     parked = Parked(waits_for="permission", questions=[question])
     if question.operation in ctx.state.asked:

@@ -153,7 +153,8 @@ def _denial(ctx: Context, operation: Operation) -> str:
 
 def _wrong_edit(ctx: Context, operation: Operation) -> str | None:
     """Say what does not fit of the arguments that a person gave a call instead of the model's; None: nothing."""
-    arguments = ctx.state.decisions.get(operation.id, {}).get("arguments")
+    decision = ctx.state.decisions.get(operation.id, {})
+    arguments = None if decision.get("answer") == "deny" else decision.get("arguments")
     reason = None if arguments is None else ctx.plan.tools[operation.tool].check(arguments)
     return None if reason is None else notes.bad_arguments(operation.tool, f"as a person changed it: {reason}")
 
@@ -267,6 +268,6 @@ def _question(ctx: Context, call: CallState, operation: Operation) -> Question:
         tool=operation.tool,
         effect=operation.effect,
         arguments=call.call.arguments,
-        allowed_answers=("once", "deny"),
+        allowed_answers=["once", "deny"],
         expires_at_ms=ctx.now_ms + seconds * 1000 if expires_at_ms is None else expires_at_ms,
     )

@@ -69,8 +69,12 @@ def take_vain_wakes(ctx: Context, inbox: list[InboxEntry]) -> Part[None]:
 
 
 def take_events(ctx: Context) -> Part[None]:
-    """Take the events that came while the turn ran into the log, in their order, before the next round is sent."""
-    entries = ctx.take_arrived() if ctx.plan.thread_kind == "repair" or not ctx.history.refusals else []
+    """Take the events that came while the turn ran into the log, in their order, before the next round is sent.
+
+    A turn that waits goes on waiting: what it waits for is not what an event tells.
+    """
+    may_read = ctx.plan.thread_kind == "repair" or not ctx.history.refusals
+    entries = ctx.take_arrived() if may_read and ctx.state.parked is None else []
     if entries:
         rows = [_event_row(ctx, entry) for entry in entries]
         yield from commit(ctx, Commit(rows=rows, inbox_taken=[entry.id for entry in entries]))

@@ -84,12 +84,13 @@ def turn(
     if history.tombstone is not None:
         return (yield from shut(ctx, inbox))
     if history.open_turn is None:
-        yield from take_boundaries(ctx, inbox)
+        if not plan.is_interrupted:
+            yield from take_boundaries(ctx, inbox)
         opened = yield from open_turn(ctx, inbox)
         if opened is None:
             yield from take_vain_wakes(ctx, inbox)
             return None
-        inbox = [entry for entry in inbox if entry.position > opened.position]
+        inbox = [entry for entry in inbox if entry.position > opened.position and entry.kind != "wake"]
     ctx.arrive(inbox)
     if plan.is_interrupted:
         return (yield from interrupt(ctx))
