@@ -89,7 +89,9 @@ class Scene:
             "STOIC_DB": str(self.database),
             "OPENAI_BASE_URL": provider.base_url,
         }
-        self.said = folder / "said"
+        self.said: list[str] = []
+        self.listeners: list[threading.Thread] = []
+        self.to_kill_at_an_end: subprocess.Popen[str] | None = None
         self.model = model
         self.dice = dice
         self.kills = 0
@@ -108,31 +110,59 @@ class Scene:
             )
         await store.close()
 
-    def start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "stoic", "up"]
-        with self.said.open("ab") as said:
-            return subprocess.Popen(command, env=self.environment, cwd=self.folder, stdout=said, stderr=said)
+    def start(self) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "stoic", "up"],
+            env=self.environment,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        listener = threading.Thread(target=self.hear, args=[process])
+        listener.start()
+        self.listeners.append(listener)
+        return process
 
     def play(self, most: int) -> None:
-        """Kill one of two supervisors at a request that the dice choose, until all is done or so many were killed."""
+        """Kill one of two supervisors, until all is done or so many were killed.
+
+        The dice choose when: as a request comes, or right after an end was stored, when its deliveries and shells are under way.
+        """
         running = [self.start(), self.start()]
         while len(self.model.done) < OWNERS and self.kills < most:
             victim = running.pop(self.dice.below(2))
             self.model.news.clear()
             self.model.has_killed = False
+            at_an_end = self.dice.chance(40)
             self.model.kill_at = self.model.requests + 1 + self.dice.below(7)
-            self.model.victim = victim.pid
+            self.model.victim = None if at_an_end else victim.pid
+            self.to_kill_at_an_end = victim if at_an_end else None
             assert self.model.news.wait(_LIMIT_SECONDS), "nothing goes on"
             if self.model.has_killed:
                 assert victim.wait(_LIMIT_SECONDS) == -signal.SIGKILL
                 self.kills += 1
-            self.model.victim = None
+            self.model.victim = self.to_kill_at_an_end = None
             running.append(victim if victim.poll() is None else self.start())
         asyncio.run(self.settled())
         for process in running:
             process.terminate()
             # One that had only just been started knows no drain yet.
-            assert process.wait(_LIMIT_SECONDS) in {0, -signal.SIGTERM}, self.said.read_text()
+            assert process.wait(_LIMIT_SECONDS) in {0, -signal.SIGTERM}, self.said
+        for listener in self.listeners:
+            listener.join()
+
+    def hear(self, process: subprocess.Popen[str]) -> None:
+        """Keep what a supervisor says; kill the victim when somebody says that a turn has ended."""
+        assert process.stdout is not None
+        for line in process.stdout:
+            self.said.append(line)
+            if " turn " in line and self.to_kill_at_an_end is not None:
+                victim, self.to_kill_at_an_end = self.to_kill_at_an_end, None
+                victim.kill()
+                self.model.has_killed = True
+                self.model.news.set()
+        process.stdout.close()
 
     async def settled(self) -> None:
         """Return when nothing is left to do."""

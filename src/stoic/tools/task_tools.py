@@ -160,7 +160,7 @@ async def _waited(
                 "note": "The results of those that ended come to you as events.",
             }
         )
-    return Wait(waits_for="task", until_ms=until_ms, tasks=missing)
+    return Wait(waits_for="task", until_ms=until_ms, tasks=list(tasks))  # equal at each look: the turn is parked once
 
 
 def has_ended(status: TaskStatus, turn: int | None = 1) -> bool:
