@@ -273,3 +273,16 @@ def test_a_person_is_told_of_a_question_once_where_nobody_is_asked_at_once():
         world.notices.clear()
         waiting(world)
         assert not world.notices
+
+
+def test_an_answer_waits_for_the_program_that_has_the_tool():
+    world = world_of()
+    waiting(world)
+    answer(world, "once")
+    whole, world.plan = world.plan, plan(tool("send", "send"))
+    parked = waiting(world)
+    assert (parked.waits_for, parked.event) == ("event", "tool pay")
+    assert not [row for row in world.rows if row.kind == "result"]
+    world.plan = whole
+    assert ended(world).outcome == "completed"
+    assert world.executed == ["t.1.1.0"]

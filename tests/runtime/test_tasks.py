@@ -57,6 +57,10 @@ async def events(runtime: Runtime, thread: str = "t") -> list[Row]:
     return [row for row in (await runtime.store.load(thread)).rows if row.kind == "event"]
 
 
+async def events_of(runtime: Runtime, thread: str, kind: str) -> list[Row]:
+    return [row for row in (await runtime.store.load(thread)).rows if row.kind == kind]
+
+
 def manual(bench: Bench) -> None:
     bench.clock = FakeClock()
 
@@ -418,6 +422,8 @@ def test_a_refused_brief_is_not_sent_to_the_same_provider_again_and_elsewhere_on
             assert (first.reason, len(bench.provider.requests)) == ("refused", 1)
             again = await ended("b", "openai-chat:other")
             assert (again.reason, len(bench.provider.requests)) == ("refused", 1), "refused without a send"
+            told = [row.content["message"] for row in await events_of(runtime, "b", "outcome")]
+            assert "refused the same before, so nothing was sent" in told[0]
             elsewhere = await ended("c", "vllm:other")
             assert (elsewhere.state, elsewhere.waits_for) == ("parked", "permission")
             (parked,) = await runtime.store.parked()

@@ -111,6 +111,8 @@ async def _put(operation: str, answer: str, *, reason: str | None, arguments: Js
     async with opened(Runtime(settings=read_settings(), delivers_notices=False, runs_tasks=False)) as runtime:
         found = _chosen(await _questions(runtime.store), operation)
         _check(found, answer, is_edited=arguments is not None, now_ms=runtime.clock.now_ms())
+        if arguments is not None:
+            _check_edit(found, arguments)
         agent = make_agent(_UNNAMED, Path(), "deny")
         thread = runtime.thread(found.thread, agent, session=SESSION)
         await thread.answer(
@@ -149,6 +151,32 @@ def _check(found: Approval, answer: str, *, is_edited: bool, now_ms: int) -> Non
         raise UsageError(
             f"operation {found.operation!r} could be allowed until {moment(found.expires_at)}; now it counts as denied"
         )
+
+
+def _check_edit(found: Approval, arguments: Json) -> None:
+    """Check other arguments against the model's own, since only the program has the tool. Raises UsageError.
+
+    A name may be added, which an optional parameter needs; none may be missing, and each keeps its JSON type.
+    """
+    own = msgspec.json.decode(found.arguments)
+    missing = [name for name in own if name not in arguments]
+    if missing:
+        raise UsageError(
+            f"--edit lacks {missing[0]!r}, which the call has; give all of its arguments: {', '.join(own)}"
+        )
+    for name, value in own.items():
+        was, now = _json_type(value), _json_type(arguments[name])
+        if "null" not in {was, now} and was != now:
+            raise UsageError(f"--edit gives {name!r} as {now}; in the call it is {was}")
+
+
+def _json_type(value: Json) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    names = {int: "number", float: "number", str: "string", list: "array", dict: "object"}
+    return names[type(value)]
 
 
 async def _read() -> list[Approval]:

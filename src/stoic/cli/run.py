@@ -26,6 +26,7 @@ from stoic.cli.states import ThreadState, read_state
 from stoic.cli.stopping import Stopper
 from stoic.cli.views import JsonView, PlainView, View
 from stoic.cli.wording import parked
+from stoic.cli.worker import AGENT_NAME
 from stoic.core import notes
 from stoic.core.commands import Ending
 from stoic.core.plan import Permission
@@ -122,6 +123,12 @@ async def _run(options: RunOptions, prepared: Prepared, prompt: str | None, imag
 async def _take_up(runtime: Runtime, thread: Thread, allow: int | None) -> None:
     """Check that there is a thread to go on with, and pass on what a person allows it."""
     await require_thread(runtime.store, thread.id)
+    record = (await runtime.store.load(thread.id, after_seq=1 << 60)).thread
+    name = record.meta.get("agent", AGENT_NAME)
+    if record.phase != "idle" and name != AGENT_NAME:
+        raise UsageError(
+            f"thread {thread.id!r} waits for the program that made it (its agent is {name!r}); run that again"
+        )
     if allow is not None:
         await thread.allow(allow)
 

@@ -166,6 +166,8 @@ def wait_tasks(
     if timeout_seconds is not None and not 0 <= timeout_seconds < math.inf:
         raise UsageError(f"--timeout is {timeout_seconds:g}; it must be a number from 0")
     require_log(f"there is no task {tasks[0]!r}")
+    if sys.stderr.isatty():
+        print("stoic: waiting for whoever runs this database's work, such as `stoic up`", file=sys.stderr)
     found, outcomes = asyncio.run(_wait(tasks, until_all=until_all, timeout_seconds=timeout_seconds))
     style = Style(stdout, os.environ)
     if as_json:

@@ -25,6 +25,8 @@ from stoic.runtime.engine import wait_seconds
 from stoic.runtime.worker import AT_ONCE, Worker
 from stoic.wiring import Runtime
 
+_ONE_SIGNAL_SECONDS = 0.5
+"""Two signals within this time are one."""
 _STATUS_SECONDS = 0.25
 """How often the status line changes at the most."""
 
@@ -96,6 +98,7 @@ class _Signals:
         """The exit code once the process is to leave at once."""
         self._task = asyncio.current_task()
         self._drains = False
+        self._drained_at = 0.0
 
     def listen(self, worker: Worker, board: Board) -> None:
         """Handle SIGINT, SIGTERM and SIGHUP from now on."""
@@ -112,10 +115,13 @@ class _Signals:
     def _stop(self, code: int) -> None:
         if self.code is not None:
             os._exit(self.code)
+        now = asyncio.get_running_loop().time()
         if self._drains:
-            self._leave(code)
+            # SIGTERM to a whole process group comes twice where a parent such as uv passes it on.
+            if code != exits.TERMINATED or now - self._drained_at > _ONE_SIGNAL_SECONDS:
+                self._leave(code)
             return
-        self._drains = True
+        self._drains, self._drained_at = True, now
         running = len(self._worker.running)
         said = f"draining: {_turns(running)} still run; nothing new begins" if running else "draining: nothing runs"
         self._worker.drain()

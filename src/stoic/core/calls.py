@@ -66,9 +66,7 @@ def settle_calls(ctx: Context) -> Part[Ending]:
 def _begin(ctx: Context, pending: list[CallState], operation: Operation) -> Part[Ending]:
     """Let the calls at the front start, or say why the first of them may not."""
     if operation.tool not in ctx.plan.tools:
-        text = notes.unknown_tool(operation.tool, list(ctx.plan.tools))
-        yield from _close(ctx, closed(ctx, operation), text, FailureClass.UNKNOWN_TOOL)
-        return None
+        return (yield from _begin_unknown(ctx, operation))
     if ctx.guard.blocks(pending[0]):
         verdict = ctx.guard.before(pending[0])
         row = result_row(ctx, operation, notes.blocked(verdict.message), FailureClass.STUCK_LOOP, counted=verdict)
@@ -136,6 +134,15 @@ def _take_results(ctx: Context, results: list[CallResult], others: list[Operatio
         rows.append(result_row(ctx, operation, result.text, result.failure, counted=verdict, images=result.images))
         operations.append(ended(operation, result))
     yield from store(ctx, rows=rows, operations=operations)
+
+
+def _begin_unknown(ctx: Context, operation: Operation) -> Part[Parked | None]:
+    """Tell the model that there is no such tool, or wait for the program that has it if a person was asked about the call."""
+    if operation.id in ctx.state.asked:
+        return (yield from park(ctx, Parked(waits_for="event", event=f"tool {operation.tool}")))
+    text = notes.unknown_tool(operation.tool, list(ctx.plan.tools))
+    yield from _close(ctx, closed(ctx, operation), text, FailureClass.UNKNOWN_TOOL)
+    return None
 
 
 def _look_at_kin(ctx: Context, operation: Operation) -> Part[None]:

@@ -110,7 +110,13 @@ def give_up(
 
 
 def stop_refused(
-    ctx: Context, refusal: Refusal, step: Commit, *, usage: Usage | None = None, tombstone: bool = False
+    ctx: Context,
+    refusal: Refusal,
+    step: Commit,
+    *,
+    usage: Usage | None = None,
+    tombstone: bool = False,
+    unsent: bool = False,
 ) -> Part[Outcome]:
     """End the turn by a refusal.
 
@@ -124,6 +130,7 @@ def stop_refused(
         step: what else is stored with the outcome
         usage: what the refused reply took
         tombstone: whether the thread never runs again
+        unsent: whether nothing was sent, since the same was refused before
     """
     total = add_usage(ctx.state.usage, usage or Usage())
     about_bytes = refusal.scope not in {"account", "agent_action"}
@@ -135,7 +142,7 @@ def stop_refused(
         reason="refused",
         refused=True,
         refusal=refusal,
-        message=notes.refused(refusal, withheld=ctx.state.ladder > 0, task=tombstone, stays=stays),
+        message=notes.refused(refusal, withheld=ctx.state.ladder > 0, task=tombstone, stays=stays, unsent=unsent),
         usage=total,
     )
     rows = list(step.rows)

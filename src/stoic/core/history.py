@@ -82,9 +82,13 @@ def is_unknown_twin(operation: Operation, other: Operation) -> bool:
     )
 
 
+def _is_of_call(event: str | None) -> bool:
+    return event in {"trial", "call"} or (event is not None and event.startswith("tool "))
+
+
 def is_counted(parked: Json) -> bool:
     """Tell whether a row by which a turn was parked used up its one wait for a route."""
-    return parked["waits_for"] in {"time", "event"} and parked.get("event") not in {"trial", "call"}
+    return parked["waits_for"] in {"time", "event"} and not _is_of_call(parked.get("event"))
 
 
 def calls_of(reply: Row) -> list[CallState]:

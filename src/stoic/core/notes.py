@@ -235,7 +235,7 @@ def failed(
     return f"{provider}:{model}{tries}: {what} ({failure}).{said}{wait}{missed} {remedy}".rstrip()
 
 
-def refused(refusal: Refusal, *, withheld: bool, task: bool, stays: bool) -> str:
+def refused(refusal: Refusal, *, withheld: bool, task: bool, stays: bool, unsent: bool = False) -> str:
     """Say to a person that a provider refused, what was done about it, and what can be done.
 
     Args:
@@ -243,10 +243,12 @@ def refused(refusal: Refusal, *, withheld: bool, task: bool, stays: bool) -> str
         withheld: whether it refused also without what could be withheld
         task: whether the thread never runs again
         stays: whether what was refused stays in the model's view
+        unsent: whether nothing was sent, since the same was refused before
     """
     category = f" (category {refusal.category})" if refusal.category else ""
     also = ", also without what could be withheld" if withheld else ""
-    said = f"{refusal.provider}:{refusal.model} refused this request{category}{also}. "
+    what = "the same before, so nothing was sent" if unsent else "this request"
+    said = f"{refusal.provider}:{refusal.model} refused {what}{category}{also}. "
     if task:
         return f"{said}This thread does not run again; everything in it stays as it stands. Start a new one with another model."
     if refusal.scope == "account":

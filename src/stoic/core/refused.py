@@ -151,7 +151,9 @@ def _exhausted(ctx: Context, met: Met, fate: Disposition) -> Part[Outcome | None
         where=verdict.where or "prompt",
         scope=verdict.scope or "request_bytes",
     )
-    return (yield from stop_refused(ctx, refusal, step, usage=met.usage, tombstone=fate.tombstone))
+    return (
+        yield from stop_refused(ctx, refusal, step, usage=met.usage, tombstone=fate.tombstone, unsent=not met.attempt)
+    )
 
 
 def _counted(ctx: Context, met: Met) -> RefusalState:
