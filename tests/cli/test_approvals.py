@@ -55,6 +55,11 @@ def test_an_edited_call_runs_as_edited_and_the_model_is_told_who_decided_what(be
             for arguments, said in (
                 (["allow", "w.1.1.0", "--edit", "[1]"], "--edit is no JSON object"),
                 (["allow", "w.1.1.0", "--edit", "{"], "--edit is not JSON"),
+                (["allow", "w.1.1.0", "--edit", '{"path": "b"}'], "--edit lacks 'content', which the call has"),
+                (
+                    ["allow", "w.1.1.0", "--edit", '{"path": 1, "content": "x"}'],
+                    "--edit gives 'path' as number; in the call it is string",
+                ),
                 (["allow", "w.1.1.9"], "no operation 'w.1.1.9' waits for a person; did you mean w.1.1.0"),
                 (
                     ["deny", "xyzzy"],
