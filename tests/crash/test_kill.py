@@ -27,14 +27,15 @@ class Model:
         self.victim: int | None = None
         self.kill_at: int | None = None
         self._marks = 0
+        self._spoilt: set[bytes] = set()
 
     def __call__(self, request: RecordedRequest) -> object:
         self.requests += 1
         if self.victim is not None and self.requests == self.kill_at:
             os.kill(self.victim, signal.SIGKILL)
-        if self.requests % 11 == 0:
+        if self.requests % 11 == 0 and self._spoils(request):
             return "wire:openai-503-overloaded"
-        if self.requests % 13 == 0:
+        if self.requests % 13 == 0 and self._spoils(request):
             return ["text:Half an ans", "half_tool:mark({", "cut"]
         if request.json["messages"][-1]["role"] == "tool":
             return ["text:All marked.", "stop"]
@@ -42,6 +43,12 @@ class Model:
         self._marks += 2
         calls = [f'tool:mark({{"n":{self._marks - back}}})' for back in (1, 0)]
         return [*calls, f'tool:look({{"n":{self._marks}}})', "stop"]
+
+    def _spoils(self, request: RecordedRequest) -> bool:
+        """Spoil a request once at the most: a round that fails four times would end its turn, which is another story."""
+        spoils = request.body not in self._spoilt
+        self._spoilt.add(request.body)
+        return spoils
 
 
 class Scene:
