@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+from stoic.core.health import HealthPolicy
 from stoic.core.retry import RetryPolicy
 from stoic.records import Lease, Outcome, Step
 from stoic.runtime.agents import Agent
@@ -74,7 +75,9 @@ async def finish(thread: Thread) -> None:
 async def main(database: str, base_url: str, side_path: str, mode: str) -> None:
     side_file = os.open(side_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     access = {"openai-chat": Access(base_url=base_url)}
-    settings = Settings(database=database, access=access, retry=RetryPolicy(delays_ms=(1, 1, 1)))
+    # A closed route would end turn after turn without a request, and this is about what happens to those that work.
+    health = HealthPolicy(threshold=10_000)
+    settings = Settings(database=database, access=access, retry=RetryPolicy(delays_ms=(1, 1, 1)), health=health)
     runtime = Runtime(settings=settings, store=TellingStore(database))
     runtime.ends = Ends(Path(f"{database}-ends"), runtime.owner.id)
     async with runtime, asyncio.TaskGroup() as group:
