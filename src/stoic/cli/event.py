@@ -1,6 +1,7 @@
 """`stoic event`: says that a credential or a setting of a provider was changed, and wakes what waits for that (SPEC §7, §15)."""
 
 import asyncio
+import sys
 from contextlib import suppress
 from typing import IO
 
@@ -45,7 +46,10 @@ def tell_event(kind: str, provider: str, *, stdout: IO[str]) -> int:
         close = near(provider, [*settings.providers, *PROVIDERS])
         hint = f"did you mean {' or '.join(close)}?" if close else "`stoic config` lists those there are"
         raise UsageError(f"there is no provider {provider!r}; {hint}")
-    done = _Done(opened=[], woken=[]) if absent_log(settings) else asyncio.run(_tell(kind, provider))
+    absent = absent_log(settings)
+    if absent is not None:
+        print(f"stoic: {one_line(absent)}", file=sys.stderr)
+    done = _Done(opened=[], woken=[]) if absent is not None else asyncio.run(_tell(kind, provider))
     for model in done.opened:
         stdout.write(f"{one_line(model)}: the next request is a trial\n")
     for thread in done.woken:

@@ -86,7 +86,7 @@ async def _start(options: StartOptions, brief: str, spec: TaskSpec, defaults: De
                 _say(f"task {one_line(task)} runs here until it ends")
                 return await _run(runtime, task, stopper, as_json=options.as_json)
             _tell_stored(options, status)
-            return exits.COMPLETED
+            return exits.COMPLETED if status.refusal is None else exits.REFUSED
     except asyncio.CancelledError:
         if stopper.code is None:
             raise
@@ -197,7 +197,7 @@ def _tell_stored(options: StartOptions, status: TaskStatus) -> None:
         sys.stdout.write(f"{one_line(status.task)} is stored; `stoic up` runs it\n")
     else:
         sys.stdout.write(f"{one_line(status.task)} is there already: {_state(status)}\n")
-    if options.base_url is not None:
+    if options.base_url is not None and status.refusal is None:
         _say("--base-url is not kept with a task; give it to `stoic up` as well")
 
 
