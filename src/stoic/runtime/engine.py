@@ -24,6 +24,7 @@ from stoic.events import TurnStarted
 from stoic.ports import Connection, Outside
 from stoic.records import InboxEntry, Lease, Outcome, Owner, Parked, Record
 from stoic.runtime.agents import DEFAULT_MODE, Agent
+from stoic.runtime.collecting import collection_held
 from stoic.runtime.execution import Execution
 from stoic.runtime.renderers import EVENT_RENDERERS
 from stoic.runtime.runner import CancelSignal, Runner
@@ -358,15 +359,16 @@ class Engine:
             live.epoch, live.lease = lease.epoch, lease
             self._cache.move_to_end(lease.thread)
             return live, await self.store.inbox(lease.thread)
-        loaded = await self.store.load(lease.thread)
-        live = Live(lease.thread)
-        live.epoch, live.lease = lease.epoch, lease
-        live.record = loaded.thread
-        for row in loaded.rows:
-            live.history.fold(row)
-        live.rows, live.loops = loaded.rows, loaded.guard
-        for operation in loaded.operations:
-            live.history.fold_operation(operation)
+        with collection_held():
+            loaded = await self.store.load(lease.thread)
+            live = Live(lease.thread)
+            live.epoch, live.lease = lease.epoch, lease
+            live.record = loaded.thread
+            for row in loaded.rows:
+                live.history.fold(row)
+            live.rows, live.loops = loaded.rows, loaded.guard
+            for operation in loaded.operations:
+                live.history.fold_operation(operation)
         self._cache[lease.thread] = live
         if len(self._cache) > CACHED_THREADS:
             self._cache.popitem(last=False)

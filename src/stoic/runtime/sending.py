@@ -14,6 +14,7 @@ from stoic.events import CallAnnounced, CompactionStarted, RoundStarted, TextDel
 from stoic.ports import Connection, Outside, Request
 from stoic.records import Message, RefusedBytes, Report
 from stoic.runtime.agents import Agent, Summariser
+from stoic.runtime.collecting import collection_held
 from stoic.runtime.plain_rendering import PlainRenderer
 from stoic.runtime.streams import Emit
 from stoic.runtime.summaries import summary_request
@@ -150,7 +151,8 @@ class Sender:
                 last_seq = live.history.last_seq
                 found = (await self._outside.store.load(live.history.thread)).rows
                 rows = [row for row in found if row.seq <= last_seq]
-            transcript = live.transcribe(rows, renderer)
+            with collection_held():
+                transcript = live.transcribe(rows, renderer)
         agent = self._agent
         parameters = agent.parameters_for(connection, max_tokens=command.max_tokens)
         return transcript.body(renderer.head(connection.model, agent.instructions, agent.schemas, parameters))
