@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
-from tests.core.world import Life, World, called, plan, run, said, scripted, tool
+from tests.core.world import Life, World, called, ended, parked, plan, said, scripted, tool
 
 from stoic.core.arguments import arguments_key
 from stoic.core.commands import AskStatus, CallResult, Start
 from stoic.core.plan import ASK_FOR_EFFECTS
-from stoic.records import ImagePart, Outcome, Parked, Question, Row, ToolMessage
+from stoic.records import ImagePart, Question, Row, ToolMessage
 
 SECONDS = 600
 PAY = tool("pay", approval_seconds=SECONDS)
@@ -25,20 +25,8 @@ def world_of(*calls: tuple[str, str], **fields: Any) -> World:
 
 
 def question(world: World) -> Question:
-    (asked,) = waiting(world).questions
+    (asked,) = parked(world).questions
     return asked
-
-
-def waiting(world: World) -> Parked:
-    ending = run(world)
-    assert isinstance(ending, Parked)
-    return ending
-
-
-def ended(world: World) -> Outcome:
-    ending = run(world)
-    assert isinstance(ending, Outcome)
-    return ending
 
 
 def answer(world: World, said_: str, **more: object) -> None:
@@ -77,29 +65,29 @@ def test_an_approval_is_asked_for_each_call_whatever_the_permissions_say_and_for
     assert result(world).content["text"] == PLAIN, "the log keeps what came back as it came"
     world.reply = scripted(called(ONE), said("again"))
     world.message()
-    assert waiting(world).questions[0].operation == "t.2.1.0"
+    assert parked(world).questions[0].operation == "t.2.1.0"
 
 
 def test_a_question_keeps_its_time_and_the_turn_looks_again_when_the_first_is_over():
     world = world_of(("pay", '{"euro":1}'), ("send", "{}"), ("pay", '{"euro":2}'), permissions=ASK_FOR_EFFECTS)
-    first = waiting(world)
+    first = parked(world)
     assert [each.operation for each in first.questions] == ["t.1.1.0", "t.1.1.1", "t.1.1.2"]
     assert first.until_ms == first.questions[0].expires_at_ms
     assert [each.expires_at_ms for each in first.questions] == [first.until_ms, None, first.until_ms]
     before = len(world.rows)
     world.now_ms += 1000 * SECONDS // 2
-    assert waiting(world) == first, "a question that is asked again does not begin anew"
+    assert parked(world) == first, "a question that is asked again does not begin anew"
     assert len(world.rows) == before
 
 
 def test_nobodys_answer_is_a_denial_that_says_so():
     world = world_of()
     asked_ms = world.rows[-1].created_at if world.rows else world.now_ms
-    until_ms = waiting(world).until_ms
+    until_ms = parked(world).until_ms
     assert until_ms is not None
     assert until_ms - asked_ms >= 1000 * SECONDS
     world.now_ms = until_ms - 1
-    waiting(world)
+    parked(world)
     world.now_ms = until_ms
     assert ended(world).outcome == "completed"
     assert world.effects == []
@@ -112,7 +100,7 @@ def test_nobodys_answer_is_a_denial_that_says_so():
 
 def test_an_answer_counts_though_its_time_is_over_when_it_is_read():
     world = world_of()
-    until_ms = waiting(world).until_ms
+    until_ms = parked(world).until_ms
     assert until_ms is not None
     answer(world, "once")
     world.now_ms = until_ms + 1
@@ -122,7 +110,7 @@ def test_an_answer_counts_though_its_time_is_over_when_it_is_read():
 
 def test_a_denial_with_its_reason_is_told_and_the_call_not_run():
     world = world_of()
-    waiting(world)
+    parked(world)
     answer(world, "deny", by="kay", reason="too much")
     assert ended(world).outcome == "completed"
     assert world.effects == []
@@ -142,7 +130,7 @@ def test_a_denial_with_its_reason_is_told_and_the_call_not_run():
 )
 def test_of_a_permission_the_model_is_told_when_it_says_more_than_yes(more: dict[str, object], told: str):
     world = world_of(("send", "{}"), permissions=ASK_FOR_EFFECTS)
-    waiting(world)
+    parked(world)
     answer(world, "once", tool="send", **more)
     assert ended(world).outcome == "completed"
     assert shown(world) == told + PLAIN
@@ -150,7 +138,7 @@ def test_of_a_permission_the_model_is_told_when_it_says_more_than_yes(more: dict
 
 def test_a_call_runs_with_the_arguments_that_a_person_gave_it_and_counts_as_that_call():
     world = world_of()
-    waiting(world)
+    parked(world)
     edited = {"euro": 5}
     answer(world, "once", by="kay", arguments=edited)
     assert run_with(world) == ['{"euro":5}']
@@ -163,7 +151,7 @@ def test_edited_arguments_of_a_read_leave_its_operation_as_it_was():
     look = tool("look", "read", approval_seconds=SECONDS)
     world = World(plan(look), scripted(called(("look", "{}")), said("done")))
     world.message()
-    waiting(world)
+    parked(world)
     answer(world, "once", tool="look", arguments={"n": 1})
     assert run_with(world) == ['{"n":1}']
     assert world.operations["t.1.1.0"].arguments_key == ""
@@ -173,7 +161,7 @@ def test_edited_arguments_that_do_not_fit_run_nothing_and_say_what_is_wrong():
     picky = replace(PAY, check=lambda said_: "`euro` must be positive" if said_["euro"] < 0 else None)
     world = World(plan(picky), scripted(called(ONE), said("done")))
     world.message()
-    waiting(world)
+    parked(world)
     answer(world, "once", arguments={"euro": -1})
     assert ended(world).outcome == "completed"
     assert world.effects == []
@@ -185,7 +173,7 @@ def test_a_denial_is_a_denial_whatever_arguments_came_with_it():
     picky = replace(PAY, check=lambda said_: "`euro` must be positive" if said_["euro"] < 0 else None)
     world = World(plan(picky), scripted(called(ONE), said("done")))
     world.message()
-    waiting(world)
+    parked(world)
     answer(world, "deny", arguments={"euro": -1})
     assert ended(world).outcome == "completed"
     assert (result(world).content["failure"], world.effects) == ("tool_denied", [])
@@ -196,14 +184,14 @@ def test_an_edited_call_equal_to_one_whose_effect_is_unknown_is_not_run():
     lost = CallResult(operation="t.1.1.0", text="lost", state="unknown", failure="unknown", ended_at=5)
     world.results["t.1.1.0"] = lost
     world.plan = replace(world.plan, tools={**world.plan.tools, "send": replace(PAY, name="send", effect="send")})
-    waiting(world)
+    parked(world)
     answer(world, "once", tool="send")
-    waiting(world)
+    parked(world)
     world.put("answer", {"operation": "t.1.1.1", "tool": "pay", "answer": "once", "session": "s"})
     assert ended(world).outcome == "completed"
     world.reply = scripted(called(("send", '{"n":2}')), said("done"))
     world.message()
-    waiting(world)
+    parked(world)
     effects = list(world.effects)
     edited = {"operation": "t.2.1.0", "tool": "send", "answer": "once", "session": "s", "arguments": {"n": 1}}
     world.put("answer", edited)
@@ -219,7 +207,7 @@ def test_a_decision_stands_before_the_warning_of_a_loop():
     world.result = lambda operation: CallResult(operation=operation, text="the same", state="returned")
     world.message()
     for number in range(1, 11):
-        waiting(world)
+        parked(world)
         world.put(
             "answer", {"operation": f"t.1.{number}.0", "tool": "pay", "answer": "once", "session": "s", "by": "kay"}
         )
@@ -233,7 +221,7 @@ def test_a_decision_stands_before_the_warning_of_a_loop():
 def test_a_status_function_is_asked_about_the_arguments_that_the_call_really_had():
     world = World(plan(replace(PAY, has_status=True)), scripted(called(ONE), said("done")))
     world.message()
-    waiting(world)
+    parked(world)
     answer(world, "once", arguments={"euro": 5})
     life = Life(world)
     while not world.effects:
@@ -253,7 +241,7 @@ def test_what_is_told_of_a_decision_stands_before_the_text_and_keeps_the_images(
     world = world_of()
     picture = ImagePart(media_type="image/png", data_base64="AA==")
     world.results["t.1.1.0"] = CallResult(operation="t.1.1.0", text="paid", state="returned", images=[picture])
-    waiting(world)
+    parked(world)
     answer(world, "once", by="kay")
     assert ended(world).outcome == "completed"
     seen = next(message for message in world.sends[-1][1] if isinstance(message, ToolMessage))
@@ -268,20 +256,20 @@ def test_a_person_is_told_of_a_question_once_where_nobody_is_asked_at_once():
         (("send", "{}"), permission | {"is_attended": False}, ["approval_wanted:t.1.1.0"]),
     ]:
         world = world_of(call, **fields)
-        waiting(world)
+        parked(world)
         assert list(world.notices) == told
         world.notices.clear()
-        waiting(world)
+        parked(world)
         assert not world.notices
 
 
 def test_an_answer_waits_for_the_program_that_has_the_tool():
     world = world_of()
-    waiting(world)
+    parked(world)
     answer(world, "once")
     whole, world.plan = world.plan, plan(tool("send", "send"))
-    parked = waiting(world)
-    assert (parked.waits_for, parked.event) == ("event", "tool pay")
+    first = parked(world)
+    assert (first.waits_for, first.event) == ("event", "tool pay")
     assert not [row for row in world.rows if row.kind == "result"]
     world.plan = whole
     assert ended(world).outcome == "completed"

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.core.world import ROUTE, World, called, http, plan, run, said, scripted, tool
+from tests.core.world import ROUTE, World, called, ended, http, parked, plan, said, scripted, tool
 
 from stoic.core import notes
 from stoic.core.commands import Route
 from stoic.core.plan import Candidate, TaskFacts
-from stoic.records import Outcome, Parked, RefusedBytes, Row
+from stoic.records import RefusedBytes, Row
 
 OTHER = Route(provider="other", api="chat", model="n")
 BRIEF = "t.brief"
@@ -24,18 +24,6 @@ def world_of(*before: RefusedBytes, **fields: Any) -> World:
     world = World(plan(tool("look", "read"), task=facts, **fields), scripted(called(("look", "{}")), said("done")))
     world.message("the brief")
     return world
-
-
-def waiting(world: World) -> Parked:
-    ending = run(world)
-    assert isinstance(ending, Parked)
-    return ending
-
-
-def ended(world: World) -> Outcome:
-    ending = run(world)
-    assert isinstance(ending, Outcome)
-    return ending
 
 
 def answer(world: World, said_: str) -> None:
@@ -60,15 +48,15 @@ def test_the_provider_that_refused_the_brief_is_not_asked_again_and_the_task_end
 
 def test_another_provider_waits_for_a_person_and_nothing_is_sent_until_then():
     world = world_of(refused_by("b"), refused_by("a"), refused_by("b"))
-    parked = waiting(world)
-    (question,) = parked.questions
+    first = parked(world)
+    (question,) = first.questions
     assert (question.operation, question.tool, question.effect) == (BRIEF, "task_start", "send")
     assert question.allowed_answers == ["once", "deny"]
     assert question.arguments == '{"refused_by": "a, b", "ask_now": "openai-chat:m"}'
-    assert (parked.waits_for, parked.until_ms, world.sends) == ("permission", None, [])
+    assert (first.waits_for, first.until_ms, world.sends) == ("permission", None, [])
     assert list(world.notices) == [f"approval_wanted:{BRIEF}"]
     before = list(world.rows)
-    assert waiting(world) == parked
+    assert parked(world) == first
     assert (world.rows, len(world.notices)) == (before, 1), "it is asked once"
     answer(world, "once")
     assert ended(world).text == "done"
@@ -78,7 +66,7 @@ def test_another_provider_waits_for_a_person_and_nothing_is_sent_until_then():
 
 def test_who_denies_it_ends_the_task_without_a_send_and_without_a_tombstone():
     world = world_of(refused_by("other"))
-    waiting(world)
+    parked(world)
     answer(world, "deny")
     outcome = ended(world)
     assert (outcome.outcome, outcome.reason, outcome.message) == ("stopped", "human", notes.NOT_ASKED_AGAIN)
@@ -102,7 +90,7 @@ def test_a_brief_that_nobody_refused_is_sent_at_once():
 
 def test_only_the_brief_is_asked_about_not_what_the_task_is_told_later():
     world = world_of(refused_by("other"))
-    waiting(world)
+    parked(world)
     answer(world, "once")
     ended(world)
     world.message("and now this")
@@ -114,7 +102,7 @@ def test_an_outage_leads_to_no_provider_that_refused_the_brief():
     """A fallback after the permission may reach another provider, but not the one that refused."""
     world = world_of(refused_by("other"), candidates=[Candidate(route=ROUTE, key="A"), Candidate(route=OTHER, key="B")])
     world.reply = scripted(http(401, "invalid_api_key"))
-    waiting(world)
+    parked(world)
     answer(world, "once")
     outcome = ended(world)
     assert [send.route.provider for send, _ in world.sends] == ["openai-chat"]

@@ -3,31 +3,19 @@
 from typing import Any
 
 from msgspec.structs import replace
-from tests.core.world import ROUTE, World, called, http, plan, run, said, scripted, tool
+from tests.core.world import ROUTE, World, called, ended, http, parked, plan, run, said, scripted, tool
 
 from stoic.core.budget import Limits
 from stoic.core.commands import CallResult, Wait
 from stoic.core.health import Signs
 from stoic.core.plan import Candidate
-from stoic.records import Health, Outcome, Parked, Row
+from stoic.records import Health, Parked, Row
 
 TODAY_MS = 1_000_000
 HOUR_MS = 3_600_000
 WAITING = tool("wait_for", "wait")
 CLOSED = http(401, "invalid_api_key")
 LATER = http(429, "rate_limit_exceeded", headers={"retry-after": "3600"})
-
-
-def parked(world: World) -> Parked:
-    ending = run(world)
-    assert isinstance(ending, Parked)
-    return ending
-
-
-def ended(world: World) -> Outcome:
-    ending = run(world)
-    assert isinstance(ending, Outcome)
-    return ending
 
 
 def rows(world: World, kind: str) -> list[Row]:

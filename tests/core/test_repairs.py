@@ -6,14 +6,14 @@ import pytest
 from msgspec.structs import replace
 from tests.core.test_core_edges import row
 from tests.core.test_routing import A, B
-from tests.core.world import ROUTE, Life, World, called, http, plan, report, run, said, scripted, tool
+from tests.core.world import ROUTE, Life, World, called, ended, http, plan, report, run, said, scripted, tool
 
 from stoic.core import notes
 from stoic.core.commands import Compare, Locate
 from stoic.core.history import History
 from stoic.core.images import images_of, without_images
 from stoic.core.plan import Candidate
-from stoic.records import AssistantMessage, Outcome, Report, TextPart, ThinkingPart, UserMessage
+from stoic.records import AssistantMessage, Report, TextPart, ThinkingPart, UserMessage
 
 NO_ROOM = http(
     400,
@@ -47,12 +47,6 @@ def world_of(*reports: Report, earlier: Report | None = None, **fields: Any) -> 
     world.reply = scripted(*reports)
     world.message("question")
     return world
-
-
-def ended(world: World) -> Outcome:
-    ending = run(world)
-    assert isinstance(ending, Outcome)
-    return ending
 
 
 def changes(world: World) -> list[Any]:

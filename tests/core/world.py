@@ -393,6 +393,20 @@ def run(world: World) -> Outcome | Parked | None:
     return Life(world).finish()
 
 
+def ended(world: World) -> Outcome:
+    """Run a turn that is expected to end."""
+    ending = run(world)
+    assert isinstance(ending, Outcome)
+    return ending
+
+
+def parked(world: World) -> Parked:
+    """Run a turn that is expected to wait."""
+    ending = run(world)
+    assert isinstance(ending, Parked)
+    return ending
+
+
 def scripted(*reports: Report) -> Reply:
     """Replies by position in the turn, so that a resumed generator meets the same provider: one a send, in order of
     rounds and attempts; the last one repeats."""
