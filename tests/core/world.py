@@ -154,6 +154,8 @@ class World:
         self.refused: dict[tuple[str, str, str], RefusedBytes] = {}
         """What is remembered across threads; it may be shared with another world's."""
         self.inbox: list[InboxEntry] = []
+        self.tells_inbox = False
+        """Whether each commit tells what waits in the inbox, as after news from outside."""
         self.now_ms = 1_000_000
         self.sends: list[tuple[Send, list[Message]]] = []
         self.executed: list[str] = []
@@ -277,7 +279,8 @@ class Life:
         world.now_ms += 1
         match command:
             case Commit():
-                return Committed(rows=world.commit(command), now_ms=world.now_ms)
+                rows = world.commit(command)
+                return Committed(rows=rows, now_ms=world.now_ms, arrived=world.inbox if world.tells_inbox else [])
             case Send():
                 if self.cancelling is not None:
                     return self._cancelled()

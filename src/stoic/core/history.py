@@ -279,6 +279,10 @@ class History:
         """Return the uncleared refusals under a fingerprint of this generation."""
         return [state for (each, _), state in self._refusals.items() if each == fingerprint]
 
+    def refusers_under(self, fingerprint: str) -> set[str]:
+        """Return the providers whose refusal under a fingerprint was not followed by a reply of theirs."""
+        return {provider for each, provider in [*self._refusals, *self._unanswered] if each == fingerprint}
+
     def refusal_of(self, provider: str) -> RefusalState | None:
         """Return what a provider's refusals under the current fingerprint have come to; None: there is none."""
         return self._refusals.get((self.fingerprint or "", provider))
@@ -489,7 +493,8 @@ class History:
         if is_counted(row.content):
             turn.parks += 1
             turn.waits = row.content
-            turn.stand_in = None  # afterwards the bound model is asked first again
+            if turn.stand_in is not None and turn.stand_in[0] not in self.refusers_under(self.fingerprint or ""):
+                turn.stand_in = None  # afterwards the bound model is asked first again
             turn.transport_failures = 0
 
     def _fold_tombstone(self, row: Row) -> None:

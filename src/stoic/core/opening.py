@@ -1,5 +1,7 @@
 """How a turn begins, and what of the inbox joins it: messages, events, switches, answers (SPEC §4, §8)."""
 
+from itertools import takewhile
+
 from msgspec.structs import replace
 
 from stoic.core import notes
@@ -25,7 +27,7 @@ def open_turn(ctx: Context, inbox: list[InboxEntry]) -> Part[InboxEntry | None]:
     before = [other for other in inbox if other.position < entry.position]
     stale = [other.id for other in before if other.kind in {"cancel", "answer", "grant"}]
     stale += [other.id for other in inbox if other.kind == "wake" and other is not entry]
-    switches = [other for other in before if other.kind == "switch"]
+    switches = switches_before(inbox)
     rows = [_opening_row(ctx, entry)]
     rows += [
         replace(rows[0], role="system", kind="switch", content=each.content, visible=False, view=None, meta={})
@@ -33,6 +35,14 @@ def open_turn(ctx: Context, inbox: list[InboxEntry]) -> Part[InboxEntry | None]:
     ]
     yield from commit(ctx, Commit(rows=rows, inbox_taken=[entry.id, *stale, *(each.id for each in switches)]))
     return entry
+
+
+def switches_before(inbox: list[InboxEntry]) -> list[InboxEntry]:
+    """Return the switches that the next turn begins with: those up to the next message, whatever opens the turn.
+
+    A person who switches while an event is unread wants it read by the model that was switched to.
+    """
+    return [entry for entry in takewhile(lambda entry: entry.kind != "message", inbox) if entry.kind == "switch"]
 
 
 def take_reveals(ctx: Context, inbox: list[InboxEntry]) -> Part[None]:
@@ -94,11 +104,10 @@ def _may_open(ctx: Context, entry: InboxEntry) -> bool:
         return False  # there is nothing that a model has not answered
     if ctx.plan.thread_kind == "repair" or ctx.plan.is_interrupted:
         return True
-    bound = ctx.plan.candidates[0].route.provider
-    return all(
-        state.provider == bound and may_send(state, ctx.now_ms, human=False) != "no"
-        for state in ctx.history.refusals_under(ctx.plan.fingerprint)
-    )
+    bound, fingerprint = ctx.plan.candidates[0].route.provider, ctx.plan.fingerprint
+    if ctx.history.refusers_under(fingerprint) - {bound}:
+        return False  # who was only asked because of a failure has refused: the bound model is no way round that
+    return all(may_send(state, ctx.now_ms, human=False) != "no" for state in ctx.history.refusals_under(fingerprint))
 
 
 def _is_stuck(ctx: Context, grant: InboxEntry) -> bool:

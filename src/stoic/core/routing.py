@@ -1,5 +1,6 @@
 """Where a round goes: the bound route while it is healthy, else for this turn the next candidate (SPEC §7)."""
 
+import msgspec
 from msgspec.structs import replace
 
 from stoic.core import notes
@@ -12,7 +13,7 @@ from stoic.core.parking import for_admission, park
 from stoic.core.plan import Candidate
 from stoic.core.refusal import RefusalState, card, may_send
 from stoic.core.steps import Context, Part, ask, commit, draft
-from stoic.records import Draft, Health, Outcome, Refusal
+from stoic.records import Draft, Health, Outcome, Parked, Refusal
 
 
 def choose(ctx: Context) -> Part[Candidate | Ending]:
@@ -21,6 +22,9 @@ def choose(ctx: Context) -> Part[Candidate | Ending]:
     A route whose breaker is open, or whose provider has refused and may not be asked yet, is skipped without waiting and
     without moving its clock; the skip is a row.
     """
+    waiting = _still_waiting(ctx)
+    if waiting is not None:
+        return waiting
     while True:
         candidate = ctx.candidate
         known = ctx.history.refusal_of(candidate.route.provider)
@@ -38,6 +42,28 @@ def choose(ctx: Context) -> Part[Candidate | Ending]:
         if card is None:
             return (yield from _nowhere(ctx, candidate, admission))
         yield from commit(ctx, Commit(rows=[card]))
+
+
+def _still_waiting(ctx: Context) -> Parked | None:
+    """Return what a turn was parked for if nothing has come of it yet; None: it goes on, or was not parked for a route.
+
+    Nothing is stored then: of two workers that look at the turn, each row of one would make the other look again.
+    """
+    parked = ctx.state.parked
+    if parked is None or parked["waits_for"] not in {"time", "event"}:
+        return None
+    until_ms = parked.get("until_ms")
+    is_over = until_ms is not None and ctx.now_ms >= until_ms
+    if is_over or any(_may_be_asked(ctx, each) for each in ctx.reachable(moves=_may_move(ctx))):
+        return None
+    return msgspec.convert(parked | {"thread": ctx.history.thread, "turn": ctx.state.number}, Parked)
+
+
+def _may_be_asked(ctx: Context, candidate: Candidate) -> bool:
+    known = ctx.history.refusal_of(candidate.route.provider)
+    if known is not None and may_send(known, ctx.now_ms, human=ctx.is_human) == "no":
+        return False
+    return admission_of(ctx, candidate).kind != "no"
 
 
 def fallback_card(ctx: Context, failure_class: str, until_ms: int | None, *, skipped: bool) -> Draft | None:

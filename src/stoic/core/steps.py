@@ -74,6 +74,11 @@ class Context:
             if entry.kind == "event":
                 self._arrived[entry.id] = entry
 
+    def forget(self, taken: list[str]) -> None:
+        """Note that entries are in the log, whoever took them there: a boundary may have seen what then opens the turn."""
+        for entry in taken:
+            self._arrived.pop(entry, None)
+
     def take_arrived(self) -> list[InboxEntry]:
         """Return the events that have come and are not yet in the log."""
         entries, self._arrived = list(self._arrived.values()), {}
@@ -89,6 +94,11 @@ class Context:
         """The candidate after that, if there is one."""
         following = self._index() + 1
         return self.plan.candidates[following] if following < len(self.plan.candidates) else None
+
+    def reachable(self, *, moves: bool) -> list[Candidate]:
+        """Return the present candidate and those that this turn may go on to; `moves`: also past a refusal."""
+        index = self._index()
+        return self.plan.candidates[index:] if moves or not self.history.has_refusal else [self.candidate]
 
     def _index(self) -> int:
         for index, candidate in enumerate(self.plan.candidates):
@@ -148,6 +158,7 @@ def commit(ctx: Context, step: Commit) -> Part[None]:
     for row in committed.rows:
         history.fold(row)
         ctx.guard.tell(row)
+    ctx.forget(step.inbox_taken)
     ctx.arrive(committed.arrived)
 
 

@@ -5,7 +5,6 @@ import contextlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from itertools import takewhile
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 from weakref import WeakValueDictionary
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 from stoic.core.commands import Ending, Route
 from stoic.core.health import HealthPolicy, Signs, retry_now
 from stoic.core.history import History
-from stoic.core.opening import OPENS
+from stoic.core.opening import OPENS, switches_before
 from stoic.core.plan import Candidate, Permission, Plan, TaskFacts
 from stoic.core.retry import RetryPolicy
 from stoic.core.segment import COMPACT_AT_SHARE, fingerprint, shape_of
@@ -444,8 +443,7 @@ def _switched(
     """Return what the open turn or the next one is switched to by a person; `before`: what the log says."""
     if history.open_turn is not None:
         return before
-    entries = takewhile(lambda entry: entry.kind != "message", inbox)
-    switches = [entry.content[what] for entry in entries if entry.kind == "switch" and what in entry.content]
+    switches = [entry.content[what] for entry in switches_before(inbox) if what in entry.content]
     return switches[-1] if switches else before
 
 

@@ -1,0 +1,95 @@
+"""What the simulation has found: each story as short as it could be made (`stoic sim`)."""
+
+from tests.core.world import ROUTE, World, http, parked, plan, report, run, said
+
+from stoic.core.commands import Route, Send
+from stoic.core.plan import Candidate
+from stoic.records import Outcome, Report
+
+OTHER = Route(provider="anthropic", api="messages", model="o")
+BOTH = [Candidate(route=ROUTE, key="A"), Candidate(route=OTHER, key="B")]
+SHUT = http(403, "permission_denied")
+LATER = http(429, "rate_limit_exceeded", headers={"retry-after": "3600"})
+REFUSED = report([], "content_filter")
+HOUR_MS = 3_600_000
+
+
+def world_of(bound: list[Report], other: list[Report]) -> World:
+    """Two providers, each with its replies in order; the last one repeats."""
+    replies = {"openai-chat": list(bound), "anthropic": list(other)}
+
+    def reply(send: Send) -> Report:
+        rest = replies[send.route.provider]
+        return rest.pop(0) if len(rest) > 1 else rest[0]
+
+    return World(plan(candidates=BOTH), reply)
+
+
+def event(world: World, number: int) -> None:
+    world.put("event", {"kind": "mail", "payload": {"n": number}, "text": f"[event mail] {number}"})
+
+
+def asked(world: World) -> list[str]:
+    return [send.route.provider for send, _ in world.sends]
+
+
+def test_a_turn_that_waits_for_its_routes_stores_nothing_however_often_it_is_looked_at():
+    # Two workers on one database: each row of one made the other look again, without end.
+    world = world_of([SHUT], [SHUT])
+    event(world, 1)
+    waiting = parked(world)
+    before = list(world.rows)
+    assert [parked(world) for _ in range(3)] == [waiting] * 3
+    assert world.rows == before
+
+
+def test_a_turn_that_waits_for_a_route_stays_with_the_provider_that_has_refused():
+    # A wait for another failure in between must not lead from the one that refused back to the bound model.
+    world = world_of([SHUT, said("round it")], [REFUSED, LATER, said("within it")])
+    event(world, 1)
+    parked(world)
+    assert asked(world) == ["openai-chat", "anthropic", "anthropic"]
+    world.now_ms += 2 * HOUR_MS
+    world.health.pop("A")
+    ending = run(world)
+    assert isinstance(ending, Outcome)
+    assert (ending.text, asked(world)[3:]) == ("within it", ["anthropic"])
+
+
+def test_an_event_stays_unread_after_a_stand_in_has_refused_and_then_failed():
+    world = world_of([SHUT, said("round it")], [REFUSED, SHUT])
+    event(world, 1)
+    parked(world)
+    world.health.clear()
+    world.put("cancel")
+    assert isinstance(run(world), Outcome)
+    event(world, 2)
+    assert run(world) is None
+    assert asked(world) == ["openai-chat", "anthropic", "anthropic"]
+    world.message("a person may")
+    assert isinstance(run(world), Outcome)
+    assert asked(world)[3:] == ["openai-chat"]
+
+
+def test_a_switch_that_comes_after_an_event_is_in_the_log_of_the_turn_that_it_decides():
+    world = world_of([said("ok")], [said("ok")])
+    event(world, 1)
+    world.put("switch", {"model": "anthropic:o"})
+    world.message("of the next turn")
+    world.put("switch", {"model": "openai-chat:m"})
+    run(world)
+    assert [(row.kind, row.turn) for row in world.rows][:2] == [("event", 1), ("switch", 1)]
+    assert [row.content["model"] for row in world.rows if row.kind == "switch"] == ["anthropic:o"]
+    assert [entry.kind for entry in world.inbox] == ["message", "switch"]
+
+
+def test_an_event_that_a_boundary_saw_in_the_inbox_and_that_then_opens_the_turn_is_taken_once():
+    world = world_of([said("one"), said("two")], [said("ok")])
+    world.message()
+    run(world)
+    world.put("compact")
+    event(world, 1)
+    world.tells_inbox = True
+    ending = run(world)
+    assert isinstance(ending, Outcome)
+    assert [row.kind for row in world.rows if row.turn == 2 and row.visible] == ["event", "reply"]
