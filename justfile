@@ -33,6 +33,10 @@ test *arguments:
 quick *arguments:
     pytest -q {{ arguments }}
 
+# Run simulated worlds of fresh seeds for so many minutes, on all cores.
+sim minutes="3":
+    stoic sim --minutes {{ minutes }}
+
 # Kill that many processes of 20 threads, one after the other, at random moments.
 crash kills="100":
     STOIC_CRASH_KILLS={{ kills }} pytest -q -s tests/crash/test_kill.py

@@ -388,3 +388,41 @@ def scripted(
     from stoic.cli.scripted import scripted as play_script
 
     return play_script(file, port=port, record=record, stdout=sys.stdout, stderr=sys.stderr)
+
+
+@app.command(
+    help="Run simulated worlds and check in each, after every step, what must always hold. A seed decides everything that "
+    "happens in one; nothing of this machine's databases is touched, and no model is asked.",
+    short_help="Run simulated worlds that look for bugs of stoic.",
+)
+def sim(
+    *,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, metavar="N", help="So many worlds.", show_default="200")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            min=0,
+            metavar="S",
+            help="Begin with this one; alone: run it and tell its story.",
+            show_default="0",
+        ),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option("--minutes", min=0.01, metavar="M", help="Fresh seeds for so long instead.", show_default=False),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, metavar="N", help="Processes at a time.", show_default="one a core")
+    ] = None,
+) -> int:
+    """Run simulated worlds."""
+    from stoic.cli.sim import sim as run_worlds
+
+    if seeds is not None and minutes is not None:
+        raise UsageError("give --seeds or --minutes, not both")
+    if seeds is None and minutes is None and seed is None:
+        seeds = 200
+    return run_worlds(seeds=seeds, seed=seed, minutes=minutes, jobs=jobs, stdout=sys.stdout)

@@ -1,0 +1,133 @@
+"""Invariants 5, 6 and 13: every turn ends once, a tombstone holds, and people hear what they must hear."""
+
+from collections import Counter
+
+import msgspec
+
+from stoic.records import Outcome, Parked
+from stoic.testing.simulation.invariants.watching import Watching
+from stoic.testing.simulation.ledger import Ledger, Ran, Sent, Taken
+from stoic.testing.simulation.setting import DAILY_NOTICES, hold
+
+_OPENS = frozenset({"message", "event", "wake", "grant"})
+_DAY_MS = 24 * 3_600_000
+
+
+class Endings(Watching):
+    """5: every turn ends in exactly one outcome; every task's result is delivered exactly once."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Begin with no outcome."""
+        super().__init__(ledger)
+        self._outcomes: set[tuple[str, int]] = set()
+        self._delivered: set[str] = set()
+
+    def stepped(self, taken: Taken) -> None:
+        """No turn ends twice, and a task's end is delivered with it."""
+        thread, step = taken.lease.thread, taken.step
+        ended = [row.turn for row in step.rows if row.kind == "outcome"]
+        for turn in ended:
+            hold((thread, turn) not in self._outcomes, 5, lambda turn=turn: f"turn {turn} of {thread} ended twice")
+            self._outcomes.add((thread, turn))
+        ids = [each.id for each in step.deliveries]
+        for one in ids:
+            hold(one not in self._delivered, 5, lambda one=one: f"{one} was delivered twice")
+            self._delivered.add(one)
+        wanted = [f"{thread}.{turn}" for turn in ended] if thread in self.ledger.tasks else []
+        hold(ids == wanted, 5, lambda: f"{thread} delivered {ids} with the ends of {wanted}")
+
+    def ended(self) -> None:
+        """Every message has one turn with one outcome, callers were told just that, and owners heard of every end."""
+        for thread, rows in self.ledger.rows.items():
+            opened = sorted({row.turn for row in rows if row.turn > 0})
+            ended = sorted(row.turn for row in rows if row.kind == "outcome")
+            hold(opened == ended, 5, lambda t=thread, o=opened, e=ended: f"{t} has turns {o} and outcomes {e}")
+            taken = Counter(
+                row.meta["entry"] for row in rows if row.kind in {"message", "event"} and "entry" in row.meta
+            )
+            twice = {entry for entry, times in taken.items() if times > 1}
+            hold(not twice, 5, lambda t=thread, x=twice: f"{t} took {x} twice")
+            if thread not in self.ledger.tombstoned:
+                missing = [
+                    entry.id
+                    for entry in self.ledger.put.values()
+                    if entry.thread == thread and entry.kind == "message" and entry.id not in taken
+                ]
+                hold(not missing, 5, lambda t=thread, m=missing: f"{t} never took the messages {m}")
+        self._check_told()
+        self._check_owners()
+
+    def _check_told(self) -> None:
+        for told in self.ledger.told:
+            if told.text is None or not isinstance(told.ending, Outcome | Parked):
+                continue
+            rows = self.ledger.rows[told.thread]
+            turn = next((row.turn for row in rows if row.kind == "message" and row.content["text"] == told.text), None)
+            outcome = next((row.content for row in rows if row.kind == "outcome" and row.turn == turn), None)
+            hold(outcome is not None, 5, lambda told=told: f"{told.text!r} of {told.thread} has no outcome")
+            if isinstance(told.ending, Outcome):
+                same = msgspec.convert(outcome, Outcome) == told.ending
+                hold(same, 5, lambda told=told, o=outcome: f"{told.text!r} was told {told.ending}, not {o}")
+
+    def _check_owners(self) -> None:
+        heard: Counter[str] = Counter()
+        for rows in self.ledger.rows.values():
+            for row in rows:
+                if row.kind == "event" and row.content.get("kind") == "task_ended" and "replaces" not in row.meta:
+                    payload = row.content["payload"]
+                    heard[f"{payload['task']}.{payload['turn']}"] += 1
+        for delivery in self.ledger.deliveries.values():
+            owner = delivery.owner
+            times = heard[delivery.id]
+            hold(times <= 1, 5, lambda d=delivery, n=times: f"{d.owner} heard {n} times of {d.id}")
+            entered = [
+                entry
+                for entry in self.ledger.put.values()
+                if entry.thread == owner and entry.content.get("payload", {}).get("task") == delivery.task
+            ]
+            if owner is not None and owner not in self.ledger.tombstoned:
+                hold(entered, 5, lambda d=delivery: f"{d.owner} never heard of {d.id}")
+
+
+class Tombstones(Watching):
+    """6: a tombstoned task never runs again."""
+
+    def sent(self, sent: Sent) -> None:
+        """Nothing of it is sent."""
+        hold(
+            sent.is_stale or sent.thread not in self.ledger.tombstoned,
+            6,
+            lambda: f"{sent.id} of {sent.thread}, a tombstone",
+        )
+
+    def ran(self, ran: Ran) -> None:
+        """None of its tools runs."""
+        hold(ran.is_stale or ran.thread not in self.ledger.tombstoned, 6, lambda: f"{ran.operation} behind a tombstone")
+
+    def stepped(self, taken: Taken) -> None:
+        """Nothing that a model could be shown is stored behind one."""
+        thread = taken.lease.thread
+        since = self.ledger.tombstoned.get(thread, self.ledger.steps)
+        if since < self.ledger.steps:
+            shown = [row.kind for row in taken.step.rows if row.visible]
+            hold(not shown and not taken.step.views, 6, lambda: f"{thread} stored {shown} behind its tombstone")
+
+
+class Notices(Watching):
+    """13: one notice a key, critical ones are never dropped, the others stay within the day's budget."""
+
+    def ended(self) -> None:
+        """Everything critical was heard; of the rest no more a day than may be."""
+        by_key = {notice.key: notice for notice in reversed(self.ledger.notices)}
+        heard = Counter(key for _, key in self.ledger.heard)
+        for key, notice in by_key.items():
+            hold(notice.priority != "critical" or heard[key], 13, lambda key=key: f"nobody was told {key}")
+        if not self.ledger.has_disturbance:
+            twice = [key for key, times in heard.items() if times > 1]
+            hold(not twice, 13, lambda: f"told twice: {twice}")
+        days: Counter[int] = Counter()
+        for key, at_ms in self.ledger.first_heard.items():
+            if key in by_key and by_key[key].priority == "normal":
+                days[at_ms // _DAY_MS] += 1
+        many = {day: count for day, count in days.items() if count > DAILY_NOTICES}
+        hold(not many or self.ledger.has_disturbance, 13, lambda: f"normal notices a day: {many}")

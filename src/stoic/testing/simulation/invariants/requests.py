@@ -1,0 +1,111 @@
+"""Invariants 9, 15 and 17: requests extend what was accepted, retries are few, and nothing goes on for ever."""
+
+from collections import Counter, defaultdict
+
+from stoic.testing.simulation.invariants.watching import Watching
+from stoic.testing.simulation.ledger import Ledger, Sent, Taken
+from stoic.testing.simulation.models import BY_NAME
+from stoic.testing.simulation.setting import MAX_ROUNDS, hold
+from stoic.wire.messages import without_markers
+
+_SENDS_PER_ROUND = 4
+_NUDGES = 3
+_CHANGES = 3
+_LADDER = 3
+_CANDIDATES = 3
+_MOST_STEPS_A_TURN = 400
+
+
+class Extensions(Watching):
+    """9: each request begins with the last accepted one's bytes of its prefix and generation, its closing apart.
+
+    A rendering that a failure has changed begins anew; cache breakpoints may move.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Begin with nothing accepted."""
+        super().__init__(ledger)
+        self._accepted: dict[tuple[str, int, bytes], bytes] = {}
+        self._waiting: dict[str, tuple[tuple[str, int, bytes], bytes]] = {}
+
+    def sent(self, sent: Sent) -> None:
+        """It extends what was accepted."""
+        if sent.is_stale or sent.is_summary:
+            return  # a sender that lost its lease without knowing it cannot know the newest accepted bytes either
+        body = without_markers(sent.body) if sent.api == "messages" else sent.body
+        tail = BY_NAME[sent.provider].renderer.TAIL
+        key = (sent.thread, sent.generation, f"{sent.provider} {sent.fingerprint} {self._plain(sent)}".encode())
+        before = self._accepted.get(key, b"")
+        hold(body.startswith(before), 9, lambda: f"{sent.id} of {sent.thread} does not extend what was accepted")
+        self._waiting[sent.id] = (key, body[: -len(tail)] if tail and body.endswith(tail) else body)
+
+    def stepped(self, taken: Taken) -> None:
+        """Remember what was accepted."""
+        for row in taken.step.rows:
+            accepted = self._waiting.get(row.meta.get("request_id", "")) if row.kind == "reply" else None
+            if accepted is not None:
+                self._accepted[accepted[0]] = accepted[1]
+
+    def _plain(self, sent: Sent) -> bool:
+        """Tell whether a failure has had this generation rendered in its plainest form for this provider."""
+        return any(
+            row.kind == "attempt"
+            and row.generation == sent.generation
+            and row.content.get("change", {}).get("kind") == "plain"
+            and row.content["provider"] == sent.provider
+            for row in self.ledger.rows[sent.thread]
+        )
+
+
+class RetryBudget(Watching):
+    """15: a round has at most three transport retries on a route, and nothing below sends by itself."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Begin with no failure."""
+        super().__init__(ledger)
+        self._failed: Counter[tuple[str, int, int, str, int]] = Counter()
+        self._parks: Counter[tuple[str, int]] = Counter()
+
+    def stepped(self, taken: Taken) -> None:
+        """Count the round's failures."""
+        thread = taken.lease.thread
+        for row in taken.step.rows:
+            if row.kind == "parked":
+                self._parks[thread, row.turn] += 1
+            if row.kind != "attempt" or row.content["recovers_with"] != "time":
+                continue
+            key = (thread, row.turn, row.round, row.content["provider"], self._parks[thread, row.turn] + row.generation)
+            self._failed[key] += 1
+            times = self._failed[key]
+            hold(times <= _SENDS_PER_ROUND, 15, lambda key=key, times=times: f"{key}: {times} transport failures")
+
+    def ended(self) -> None:
+        """Every send is accounted for by a row, or its answer was lost with a process, a lease or a disk."""
+        known = self.ledger.settled | self.ledger.lost
+        unknown = [one.id for one in self.ledger.sent if one.id not in known and not one.is_summary]
+        hold(not unknown, 15, lambda: f"sends that no attempt of the log accounts for: {unknown}")
+
+
+class Bounds(Watching):
+    """17: rounds of a turn, sends of a round and steps of a turn are bounded."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Begin with no send."""
+        super().__init__(ledger)
+        self._sends: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
+        self._steps: Counter[tuple[str, int]] = Counter()
+
+    def stepped(self, taken: Taken) -> None:
+        """Count on."""
+        thread = taken.lease.thread
+        turn = self.ledger.turn_of(thread)
+        self._steps[thread, turn] += 1
+        hold(self._steps[thread, turn] <= _MOST_STEPS_A_TURN, 17, lambda: f"turn {turn} of {thread} has no end")
+        for row in taken.step.rows:
+            if row.kind not in {"attempt", "reply"}:
+                continue
+            sends = self._sends[thread, row.turn]
+            sends[row.round] += 1
+            hold(row.round <= MAX_ROUNDS, 17, lambda row=row: f"{thread} turn {row.turn} has {row.round} rounds")
+            most = (_SENDS_PER_ROUND + _NUDGES + _CHANGES + _LADDER) * _CANDIDATES
+            hold(sends[row.round] <= most, 17, lambda row=row, s=sends: f"{thread} turn {row.turn}: {s} sends a round")
