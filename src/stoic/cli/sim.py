@@ -13,7 +13,6 @@ from stoic.cli.exits import BUG, COMPLETED
 from stoic.testing.simulation import Failure, Setting, run, shorten, varied
 
 SEEDS_A_CHUNK = 25
-_SETS = frozenset({"make_store", "dropped", "spared"})
 _NEVER = float("inf")
 _SIMULATED = (
     "simulated: time, network, disk, providers and people; real: the runtime, the wire's decoders, the log's rules"
@@ -54,7 +53,7 @@ def sim(*, seeds: int | None, seed: int | None, minutes: float | None, jobs: int
         runs, turns, cpu_seconds = runs + chunk.runs, turns + chunk.turns, cpu_seconds + chunk.cpu_seconds
         if chunk.failure is not None:
             print(_counted(runs, turns, cpu_seconds), file=stdout)
-            return _tell(chunk.failure, stdout)
+            return tell_failure(chunk.failure, stdout)
     print(f"{_counted(runs, turns, cpu_seconds)}; every invariant held", file=stdout)
     return COMPLETED
 
@@ -63,12 +62,12 @@ def _one(seed: int, stdout: IO[str]) -> int:
     ledger, failure = run(varied(seed))
     print("\n".join(ledger.story), file=stdout)
     if failure is not None:
-        return _tell(failure, stdout)
+        return tell_failure(failure, stdout)
     print(f"seed {seed}: {ledger.turns} turns; every invariant held. {_SIMULATED}", file=stdout)
     return COMPLETED
 
 
-def _tell(failure: Failure, stdout: IO[str]) -> int:
+def tell_failure(failure: Failure, stdout: IO[str]) -> int:
     """Show a failing world, as short as it can be made."""
     seed = failure.setting.seed
     print(f"seed {seed}: {failure.what}", file=stdout)
@@ -82,10 +81,10 @@ def _tell(failure: Failure, stdout: IO[str]) -> int:
 
 
 def _said(setting: Setting) -> str:
-    plain: dict[str, Any] = {name: getattr(setting, name) for name in setting.__struct_fields__ if name != "make_store"}
-    return ", ".join(
-        f"{name}={sorted(value) if isinstance(value, frozenset) else value}" for name, value in plain.items()
-    )
+    names = [name for name in setting.__struct_fields__ if name not in {"make_store", "dropped", "spared"}]
+    said: dict[str, Any] = {name: getattr(setting, name) for name in names}
+    said |= {"dropped": sorted(setting.dropped), "spared": sorted(setting.spared)}
+    return ", ".join(f"{name}={value}" for name, value in said.items())
 
 
 def _counted(runs: int, turns: int, cpu_seconds: float) -> str:
