@@ -2,7 +2,8 @@
 
 import asyncio
 import heapq
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextvars import Context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -33,6 +34,20 @@ class VirtualTimeLoop(asyncio.BaseEventLoop):
     def time(self) -> float:
         """Return the virtual seconds since the loop began."""
         return self._virtual_seconds
+
+    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
+        """Run a callback in the next step."""
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    def call_at(
+        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Run a callback at a time."""
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        heapq.heappush(self._scheduled, timer)
+        return timer
 
     def _run_once(self) -> None:
         """Run what is ready; before that let time jump to the next timer if nothing is."""
