@@ -142,6 +142,8 @@ class Ledger:
     rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
     """Each thread's log, kept beside the store by what the steps say."""
     _accepted_upto: dict[str, int] = field(default_factory=dict[str, int])
+    _ended_turns: dict[str, int] = field(default_factory=dict[str, int])
+    """The number of each thread's newest turn that has ended."""
     fingerprints: dict[str, str] = field(default_factory=dict[str, str])
     inputs: dict[str, Row] = field(default_factory=dict[str, Row])
     """The row that opened each thread's newest turn."""
@@ -264,6 +266,8 @@ class Ledger:
             self.fingerprints[thread] = row.meta["fingerprint"]
         if row.kind in {"message", "event", "wake", "grant"} and self.turn_of(thread) != row.turn:
             self.inputs[thread] = row
+        if row.kind == "outcome":
+            self._ended_turns[thread] = row.turn
         if row.kind == "refusal_stop":
             self.tombstoned[thread] = self.steps
 
@@ -291,7 +295,7 @@ class Ledger:
     def has_open_turn(self, thread: str) -> bool:
         """Tell whether a thread's newest turn has no outcome."""
         turn = self.turn_of(thread)
-        return turn > 0 and not any(row.kind == "outcome" and row.turn == turn for row in self.rows[thread][-8:])
+        return turn > self._ended_turns.get(thread, 0)
 
     def tasks_of(self, owner: str) -> list[str]:
         """Return the tasks of a thread, the oldest first."""
