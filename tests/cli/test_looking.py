@@ -2,6 +2,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -209,6 +212,39 @@ def test_after_a_kill_show_says_what_is_known_and_how_to_go_on(bench):
     assert "exec · was running when its process ended" in journal
     assert (program["state"]["detail"], program["calls"][0]["succeeded"]) == ("interrupted", "unknown")
     assert json.loads(undecided).items() >= {"operation": "t.1.1.0", "state": "running", "lost": True}.items()
+
+
+PROGRAM = """
+import os, signal, stoic
+
+
+@stoic.tool(effect="read")
+def die() -> str:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@stoic.tool(effect="send")
+def send() -> str:
+    return "sent"
+
+
+agent = stoic.Agent("openai-chat:m", name="shop", tools=[die, send])
+stoic.run_sync(agent, "hi", thread="parked")
+stoic.run_sync(agent, "hi", thread="killed")
+"""
+
+
+def test_of_a_program_s_thread_show_names_the_program_since_run_cannot_go_on_with_it(bench):
+    (bench.folder / "program.py").write_text(PROGRAM)
+    with ScriptedProvider([["tool:send({})"], ["tool:die({})"]]) as provider:
+        environment = bench.environment | {"OPENAI_BASE_URL": provider.base_url}
+        done = subprocess.run([sys.executable, "program.py"], cwd=bench.folder, env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    again = "run the program that made it again (its agent is shop)"
+    assert bench.stoic("show", "killed").stdout.endswith(f"  interrupted: no process works on this turn; {again}\n")
+    parked = bench.stoic("show", "parked").stdout
+    assert parked.endswith(f"  parked: `stoic approvals list` shows what for; then {again}\n")
+    assert "parked.1.1.0" in bench.stoic("approvals", "list").stdout
 
 
 OPERATIONS = ["operations", "list"]

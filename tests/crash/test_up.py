@@ -15,7 +15,7 @@ import apsw
 import msgspec
 
 from stoic.cli.agents import Made
-from stoic.cli.worker import AGENT_NAME
+from stoic.cli.names import AGENT_NAME
 from stoic.records import InboxEntry, ThreadRecord
 from stoic.store.sqlite import SqliteStore
 from stoic.testing import RecordedRequest, ScriptedProvider

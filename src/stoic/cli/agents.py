@@ -6,7 +6,8 @@ import msgspec
 
 from stoic.cli.guidance import read_guidance
 from stoic.cli.inputs import read_workspace
-from stoic.cli.worker import AGENT_NAME, make_agent
+from stoic.cli.names import AGENT_NAME
+from stoic.cli.worker import make_agent
 from stoic.core.plan import Permission
 from stoic.errors import UnknownAgentError, UsageError
 from stoic.records import Json, Record, ThreadRecord

@@ -1,7 +1,10 @@
-"""Thread ids that people can read, say and type."""
+"""Names that the command line gives: its agent's, and thread ids that people can read, say and type."""
 
 from difflib import get_close_matches
 from uuid import UUID
+
+AGENT_NAME = "stoic"
+"""Of the agent of the command line, in the threads it has made."""
 
 
 def _words(text: str) -> list[str]:

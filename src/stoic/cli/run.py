@@ -17,7 +17,7 @@ from stoic.cli.endings import exit_code
 from stoic.cli.inputs import read_prompt
 from stoic.cli.keyboard import Keyboard
 from stoic.cli.live import LiveView
-from stoic.cli.names import readable_id
+from stoic.cli.names import AGENT_NAME, readable_id
 from stoic.cli.opening import opened, reopen_chosen, require_log, require_thread
 from stoic.cli.pictures import read_images
 from stoic.cli.preparing import Prepared, WorkOptions, prepare
@@ -26,7 +26,6 @@ from stoic.cli.states import ThreadState, read_state
 from stoic.cli.stopping import Stopper
 from stoic.cli.views import JsonView, PlainView, View
 from stoic.cli.wording import parked
-from stoic.cli.worker import AGENT_NAME
 from stoic.core import notes
 from stoic.core.commands import Ending
 from stoic.core.plan import Permission

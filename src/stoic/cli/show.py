@@ -11,6 +11,7 @@ import msgspec
 
 from stoic.cli import exits
 from stoic.cli.cleaning import folded, one_line, quoted, stripped
+from stoic.cli.names import AGENT_NAME
 from stoic.cli.opening import opened, opened_log, require_log, require_thread
 from stoic.cli.screen import Style
 from stoic.cli.segments import switched
@@ -20,7 +21,7 @@ from stoic.cli.waiting import waits_said
 from stoic.cli.withheld import has_hidden_images, hidden_rows, reveal_said
 from stoic.cli.wording import Line
 from stoic.ports import Loaded
-from stoic.records import Json, Operation, Owner, Record
+from stoic.records import Json, Operation, Owner, Record, ThreadRecord
 from stoic.runtime.reveals import record_reveal
 from stoic.settings import read_settings
 from stoic.wiring import Runtime, SystemClock
@@ -109,16 +110,20 @@ def for_programs(log: ThreadLog, *, reveal: bool = False) -> dict[str, object]:
 
 def _ahead(log: ThreadLog) -> Iterator[Line]:
     """Yield what is still to come: how an open turn goes on, and the messages that wait for their turn."""
-    state, owner, again = log.state, log.holder, f"`stoic run --thread {quoted(log.loaded.thread.id)}`"
+    state, owner, record = log.state, log.holder, log.loaded.thread
+    again, program = f"`stoic run --thread {quoted(record.id)}`", _program(record)
     match state.state, state.detail:
         case "open", _ if owner is not None:
             yield Line(text=f"  running in process {owner.pid} on {one_line(owner.host)}", style="cyan")
         case "open", _:
-            yield Line(text=f"  interrupted: no process works on this turn; {again} goes on with it", style="yellow")
+            goes_on = program or f"{again} goes on with it"
+            yield Line(text=f"  interrupted: no process works on this turn; {goes_on}", style="yellow")
         case "parked", "permission":
-            yield Line(text=f"  parked: {again} on a terminal asks again, with --yes it allows", style="yellow")
+            asked = f"`stoic approvals list` shows what for; then {program}" if program else ""
+            asked = asked or f"{again} on a terminal asks again, with --yes it allows"
+            yield Line(text=f"  parked: {asked}", style="yellow")
         case "parked", _:
-            yield Line(text=f"  parked: it {waits_said(log.loaded.thread.parked)}", style="yellow")
+            yield Line(text=f"  parked: it {waits_said(record.parked)}", style="yellow")
         case _:
             pass
     for entry in log.loaded.inbox:
@@ -127,6 +132,12 @@ def _ahead(log: ThreadLog) -> Iterator[Line]:
             yield from (Line(text=f"      {line}") for line in stripped(text_of(entry.content)).splitlines())
         elif entry.kind in _WAITING:
             yield Line(text=f"  waiting for the next turn: {_WAITING[entry.kind](entry.content)}", style="yellow")
+
+
+def _program(record: ThreadRecord) -> str | None:
+    """Say how a thread goes on that only the program that made it can run; None: `stoic run` can."""
+    agent = record.meta.get("agent", AGENT_NAME)
+    return None if agent == AGENT_NAME else f"run the program that made it again (its agent is {one_line(str(agent))})"
 
 
 def _hidden(log: ThreadLog) -> Iterator[Line]:

@@ -10,14 +10,13 @@ from stoic.cli import exits
 from stoic.cli.cleaning import one_line, quoted
 from stoic.cli.endings import exit_code
 from stoic.cli.inputs import check_budget, read_workspace
-from stoic.cli.names import readable_id
+from stoic.cli.names import AGENT_NAME, readable_id
 from stoic.cli.opening import opened, require_thread
 from stoic.cli.preparing import WorkOptions
 from stoic.cli.screen import Style
 from stoic.cli.stopping import Stopper
 from stoic.cli.tasks import last_outcome, print_answer, read_text, waits_of
 from stoic.cli.unattended import Defaults, UnattendedAgents, read_defaults
-from stoic.cli.worker import AGENT_NAME
 from stoic.core.quarantine import body_hash
 from stoic.errors import ConfigurationError, NoSuchThreadError, UsageError
 from stoic.records import Outcome, ThreadRecord

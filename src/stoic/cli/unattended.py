@@ -5,8 +5,8 @@ from pathlib import Path
 
 from stoic.cli.agents import CliAgents, Made
 from stoic.cli.inputs import read_workspace
+from stoic.cli.names import AGENT_NAME
 from stoic.cli.preparing import WorkOptions, prepare
-from stoic.cli.worker import AGENT_NAME
 from stoic.core.plan import Permission
 from stoic.errors import ConfigurationError, UnknownAgentError
 from stoic.records import Record, ThreadRecord

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from stoic.cli.names import AGENT_NAME
 from stoic.core.history import EFFECTS
 from stoic.core.plan import ASK_FOR_EFFECTS, DENY_EFFECTS, Permission
 from stoic.runtime.agents import DEFAULT_MAX_ROUNDS, Agent, Mode
@@ -14,8 +15,6 @@ from stoic.tools.shell_tools import background_shell_tools
 from stoic.tools.task_tools import task_tools
 from stoic.tools.workspace import Workspace
 
-AGENT_NAME = "stoic"
-"""Of the agent of the command line, in the threads it has made."""
 # Nothing in here changes from one run to the next: equal bytes keep a provider's prompt cache.
 _INSTRUCTIONS = """\
 You are a careful working agent. Your workspace is the folder {root}; file tools take paths relative to it, and shell \
