@@ -14,7 +14,9 @@ class LeaseAwaited(Record, frozen=True, tag="lease_awaited"):
 
     thread: str
     pid: int
+    """Of the process that has it."""
     host: str
+    """The machine that it runs on."""
 
 
 class TasksAwaited(Record, frozen=True, tag="tasks_awaited"):
@@ -22,6 +24,7 @@ class TasksAwaited(Record, frozen=True, tag="tasks_awaited"):
 
     thread: str
     tasks: list[str]
+    """Their ids."""
 
 
 class TurnStarted(Record, frozen=True, tag="turn_started"):
@@ -30,6 +33,7 @@ class TurnStarted(Record, frozen=True, tag="turn_started"):
     thread: str
     turn: int
     resumed: bool = False
+    """Whether it is taken up again."""
 
 
 class RoundStarted(Record, frozen=True, tag="round_started"):
@@ -40,6 +44,7 @@ class RoundStarted(Record, frozen=True, tag="round_started"):
     provider: str
     model: str
     simulated: bool = False
+    """Whether its provider is simulated, as in `stoic demo`."""
 
 
 class TextDelta(Record, frozen=True, tag="text_delta"):
@@ -48,6 +53,7 @@ class TextDelta(Record, frozen=True, tag="text_delta"):
     round: int
     attempt: int
     text: str
+    """The piece."""
 
 
 class ThinkingDelta(Record, frozen=True, tag="thinking_delta"):
@@ -56,6 +62,7 @@ class ThinkingDelta(Record, frozen=True, tag="thinking_delta"):
     round: int
     attempt: int
     text: str
+    """The piece."""
 
 
 class CallAnnounced(Record, frozen=True, tag="call_announced"):
@@ -72,9 +79,13 @@ class AttemptFailed(Record, frozen=True, tag="attempt_failed", rename={"failure_
     round: int
     attempt: int
     failure_class: str
+    """`class` in JSON: of SPEC §3."""
     recovers_with: str
+    """What its cause would change with."""
     status: int | None = None
+    """Of HTTP; None: there was no answer."""
     evidence: list[Json] = []
+    """The fields that decided, each `{field, value, decided}`."""
     detail: str | None = None
     """What the provider or the network said, shortened; never of a refusal."""
 
@@ -95,7 +106,9 @@ class Retrying(Record, frozen=True, tag="retrying"):
     attempt: int
     """The number of the attempt to come."""
     at_ms: int
+    """Epoch milliseconds."""
     delay_ms: int
+    """The wait."""
 
 
 class Nudged(Record, frozen=True, tag="nudged"):
@@ -103,6 +116,7 @@ class Nudged(Record, frozen=True, tag="nudged"):
 
     round: int
     reason: str
+    """The class of what was wrong with the reply, or why the note is sent."""
 
 
 class RequestChanged(Record, frozen=True, tag="request_changed"):
@@ -112,6 +126,7 @@ class RequestChanged(Record, frozen=True, tag="request_changed"):
     kind: Literal["max_tokens", "images", "plain"]
     """A shorter reply is asked for, images gave way to a note, or the view is rendered without thinking and signatures."""
     max_tokens: int | None = None
+    """The shorter reply's longest length."""
     images: int = 0
     """How many."""
 
@@ -122,6 +137,7 @@ class FallbackUsed(Record, frozen=True, tag="fallback_used", rename={"failure_cl
     from_model: str
     """`PROVIDER:NAME`."""
     to_model: str
+    """Who answers, likewise."""
     failure_class: str
     """Why the first does not answer."""
     skipped: bool = False
@@ -134,7 +150,9 @@ class EventTaken(Record, frozen=True, tag="event_taken"):
     """An event from outside joined the turn."""
 
     kind: str
+    """What it is, as whoever posted it named it."""
     row: str
+    """The id of its row in the log."""
 
 
 class Quarantined(Record, frozen=True, tag="quarantined"):
@@ -148,6 +166,7 @@ class Quarantined(Record, frozen=True, tag="quarantined"):
     provider: str
     model: str
     category: str | None = None
+    """The provider's word for why, or one of SPEC §8's."""
 
 
 class Refused(Record, frozen=True, tag="refused"):
@@ -157,10 +176,13 @@ class Refused(Record, frozen=True, tag="refused"):
     provider: str
     model: str
     refusals: int
+    """How many in this segment."""
     skipped: bool
+    """Whether the provider was not even asked, since the next send is not due."""
     rule: str
     """What happens next."""
     category: str | None = None
+    """The provider's word for why, or one of SPEC §8's."""
 
 
 class CompactionStarted(Record, frozen=True, tag="compaction_started"):
@@ -169,12 +191,14 @@ class CompactionStarted(Record, frozen=True, tag="compaction_started"):
     model: str | None = None
     """`PROVIDER:NAME`; None: the agent's own function does it."""
     simulated: bool = False
+    """Whether its provider is simulated."""
 
 
 class Compacted(Record, frozen=True, tag="compacted"):
     """The conversation's beginning was replaced by a summary."""
 
     generation: int
+    """The one that begins."""
     cause: Literal["context_length", "share", "person"]
     """A request no longer fitted, or soon would not, or a person asked for it."""
 
@@ -183,7 +207,9 @@ class CompactionFailed(Record, frozen=True, tag="compaction_failed"):
     """Nothing was summed up; the history is as it was."""
 
     why: Literal["nothing", "refused", "empty", "cut", "failed", "blocked", "cancelled"]
+    """What came of it; `nothing`: there is nothing to sum up."""
     cause: Literal["context_length", "share", "person"]
+    """As in `compacted`."""
     message: str
     """To a person."""
 
@@ -192,6 +218,7 @@ class FreshStarted(Record, frozen=True, tag="fresh_started"):
     """A person left all history behind."""
 
     generation: int
+    """The one that begins."""
 
 
 class RoundEnded(Record, frozen=True, tag="round_ended"):
@@ -199,10 +226,15 @@ class RoundEnded(Record, frozen=True, tag="round_ended"):
 
     round: int
     text: str
+    """The reply's whole text."""
     calls: int = 0
+    """How many tools it calls."""
     input_tokens: int = 0
+    """Those of this exchange, cached ones included."""
     output_tokens: int = 0
+    """Likewise."""
     cache_read_tokens: int = 0
+    """How many of the input the provider had cached."""
     served_model: str | None = None
     """Only when another model answered than the one asked for."""
 
@@ -213,7 +245,9 @@ class ToolStarted(Record, frozen=True, tag="tool_started"):
     operation: str
     tool: str
     effect: str
+    """As the tool declares it."""
     arguments: str
+    """As the model wrote them."""
 
 
 class ToolEnded(Record, frozen=True, tag="tool_ended"):
@@ -222,8 +256,11 @@ class ToolEnded(Record, frozen=True, tag="tool_ended"):
     operation: str
     tool: str
     state: Literal["returned", "raised", "unknown", "not_run"]
+    """What is known: `returned` is no success of what it did outside."""
     failure: str | None = None
+    """The class, when it did not return."""
     text: str = ""
+    """What the model is told."""
     arguments: str = ""
     """Only of a call that was not run: those of any other are in its `tool_started`."""
 
@@ -232,16 +269,21 @@ class PermissionAsked(Record, frozen=True, tag="permission_asked"):
     """A person must decide about these operations before the turn goes on."""
 
     questions: list[Json]
+    """Each `{operation, tool, effect, arguments, allowed_answers}`, and `expires_at_ms` where nobody's answer counts as no."""
 
 
 class NoticeRaised(Record, frozen=True, omit_defaults=False, tag="notice"):
     """What a person should know or decide about the thread; told once."""
 
     key: str
+    """Equal keys are one notice."""
     thread: str
     kind: str
+    """What it is about."""
     priority: Literal["normal", "critical"]
+    """`critical` ones are always sent."""
     text: str
+    """What is said."""
     actions: list[str]
     """What the person can do, as commands."""
 
@@ -250,28 +292,42 @@ class UsageFigures(Record, frozen=True, omit_defaults=False):
     """Token counts of a whole turn, failed attempts included."""
 
     input_tokens: int = 0
+    """Cached ones included."""
     output_tokens: int = 0
+    """Reasoning included where the provider counts it so."""
     cache_read_tokens: int = 0
+    """How many of the input the provider had cached."""
 
 
 class OutcomeReached(Record, frozen=True, omit_defaults=False, tag="outcome", rename={"failure_class": "class"}):
     """The turn ended or is parked; always the last event."""
 
     outcome: Literal["completed", "stopped", "failed", "cancelled", "parked"]
+    """How it ended; `parked` is no end."""
     failure_class: str | None = None
     """`class` in JSON: the class of SPEC §3 when the outcome is `failed`."""
     reason: str | None = None
+    """Of a stop why; of a parked turn what it waits for."""
     refused: bool = False
+    """Whether a refusal stopped it."""
     text: str = ""
+    """The answer; on any other end the assistant's own accepted text of the turn."""
     thread: str = ""
     usage: UsageFigures = UsageFigures()
+    """Of the whole turn."""
     cost_usd: float | None = None
+    """None: the price is not known."""
     turn: int = 0
     rounds: int = 0
+    """How many."""
     message: str = ""
+    """One sentence for a person: what happened and what to do."""
     cut: bool = False
+    """Whether the answer hit its length limit."""
     refusal: Json = None
+    """Who refused: `{provider, model, category, where, scope}`."""
     questions: list[Json] = []
+    """What a parked turn asks, as in `permission_asked`."""
 
 
 Happening = (

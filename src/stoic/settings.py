@@ -147,7 +147,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         models=values.names("models", ("STOIC_MODEL",), file.models),
         access={name: each for name, each in access.items() if each != Access()},
         providers=own,
-        context_windows_tokens=file.context_windows,
+        context_windows_tokens=values.in_file("context_windows_tokens", file.context_windows),
         sampling=_sampling(values, file.parameters),
         https_proxy_url=values.text("https_proxy_url", ("STOIC_PROXY", *https_variables, *_ALL_PROXY), network.proxy),
         http_proxy_url=values.text("http_proxy_url", ("STOIC_PROXY", *http_variables, *_ALL_PROXY), network.proxy),
@@ -157,7 +157,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         compact_at_share=_compact_at_share(values, file.limits.compact_at_share),
         sends_at_once=_sends_at_once(values, file.limits.sends_at_once),
         asks_again=_asks_again(values, file.limits.asks_again),
-        notice_channels=[_channel(section, given) for section in file.notices.channels],
+        notice_channels=[_channel(each, given) for each in values.in_file("notice_channels", file.notices.channels)],
         notices_per_day=_notices_per_day(values, file.notices.budget_per_day),
         sources=values.sources,
     )

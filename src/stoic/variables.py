@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Mapping
+from typing import TypeVar
 
 from stoic.errors import ConfigurationError
+
+Section = TypeVar("Section")
 
 
 class Values:
@@ -32,6 +35,12 @@ class Values:
         if variable is None:
             return in_file
         return [each.strip() for each in self._given[variable].split(",") if each.strip()]
+
+    def in_file(self, name: str, value: Section) -> Section:
+        """Return what only the file can say."""
+        if value and self._path is not None:
+            self.sources[name] = self._path
+        return value
 
     def number(self, name: str, variable: str, in_file: float | None) -> float | None:
         """Return a number. Raises ConfigurationError if the variable holds none."""

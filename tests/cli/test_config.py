@@ -37,6 +37,14 @@ def test_every_setting_is_shown_with_what_decided_it(bench, write):
     assert lines["temperature"].endswith("-  default")
 
 
+def test_what_only_the_file_can_say_is_said_to_be_from_it(bench, write):
+    channel = '[[notices.channels]]\ntype = "apprise"\nurl_variable = "MAIL"\n'
+    path = write(f'{channel}[context_windows]\n"vllm:m" = 4096\n')
+    said = json.loads(bench.stoic("config", "--json").stdout)["settings"]
+    assert said["context_windows_tokens"] == {"value": ["vllm:m 4096"], "from": str(path)}
+    assert said["notice_channels"] == {"value": ["apprise ($MAIL)"], "from": str(path)}
+
+
 def test_keys_and_passwords_are_never_shown(bench, write):
     write('[providers.groq]\nkey = "sk-file"\n[network]\nproxy = "http://user:word@proxy:1"\n')
     for arguments in (["config"], ["config", "--json"], ["doctor"], ["doctor", "--json"]):

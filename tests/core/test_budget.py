@@ -63,7 +63,7 @@ def test_a_turn_with_an_unknown_price_has_no_cost():
     ("limits", "words"),
     [
         ({"max_rounds": 2}, "2 rounds"),
-        ({"max_tokens": 20}, "(max_tokens)"),
+        ({"max_tokens": 20}, "(max_tokens_per_turn)"),
         ({"max_cost_usd": 0.00007}, "(max_cost_usd)"),
     ],
 )

@@ -32,7 +32,7 @@ def config(*, as_json: bool, stdout: IO[str]) -> int:
     there = "" if path.exists() else style("  (not there: everything is by environment or default)", "dim")
     stdout.write(f"{path}{there}\n\n")
     for name, value in _values(settings).items():
-        stdout.write(f"{name:18} {_shown(value)}  {style(settings.sources.get(name, _DEFAULT), 'dim')}\n")
+        stdout.write(f"{name:22} {_shown(value)}  {style(settings.sources.get(name, _DEFAULT), 'dim')}\n")
     stdout.write("\n")
     for name, row in _providers(settings).items():
         key = f"key from {row['key_from']}" if row["key_from"] else "no key"
@@ -54,6 +54,7 @@ def _values(settings: Settings) -> dict[str, Json]:
     return {
         "models": settings.models,
         "database": settings.database,
+        "context_windows_tokens": [f"{model} {size}" for model, size in settings.context_windows_tokens.items()],
         "max_tokens": sampling.max_tokens,
         "temperature": sampling.temperature,
         "reasoning_effort": sampling.reasoning_effort,

@@ -10,7 +10,7 @@ from stoic.cli.thread_commands import KnownThread
 _Known = Annotated[str, typer.Argument(metavar="ID", help="`stoic schedule list` shows it.")]
 
 schedule_app = typer.Typer(
-    help="Have prompts come into threads by the clock; a supervisor that runs then answers them.",
+    help="Have prompts come into threads by the clock; `stoic up` answers them.",
     short_help="Have prompts come into threads by the clock.",
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -40,7 +40,7 @@ def used_up(limits: Limits, state: TurnState, now_ms: int) -> str | None:
     if limits.max_rounds is not None and state.round > limits.max_rounds:
         return f"after {limits.max_rounds} rounds, the limit of this turn (max_rounds)"
     if limits.max_tokens is not None and tokens >= limits.max_tokens:
-        return f"at {tokens:,} tokens, the limit being {limits.max_tokens:,} (max_tokens)"
+        return f"at {tokens:,} tokens, the limit being {limits.max_tokens:,} (max_tokens_per_turn)"
     if limits.max_cost_usd is not None and state.cost_usd is not None and state.cost_usd >= limits.max_cost_usd:
         return f"at {state.cost_usd:.4f} USD, the limit being {limits.max_cost_usd} (max_cost_usd)"
     if limits.max_seconds is not None and now_ms >= state.started_ms + limits.max_seconds * 1000:
