@@ -474,6 +474,26 @@ def test_a_mode_that_cannot_be_is_said_at_once(named: dict[str, Mode], said: str
         Agent(MODEL, tools=tools(), modes=named)
 
 
+def test_an_effect_that_no_permission_names_still_asks_also_in_a_mode():
+    modes = {"plan": Mode(permissions={"write": "deny"})}
+    agent = Agent(MODEL, permissions={"write": "allow"}, modes=modes)
+    assert agent.permissions == {"write": "allow", "send": "ask", "exec": "ask"}
+    assert agent.in_mode("plan").permissions == {"write": "deny", "send": "ask", "exec": "ask"}
+    assert Agent(MODEL, permissions={}).permissions == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"wirte": "allow"}, "'wirte' is no effect; there are read, write, send, exec, poll, wait"),
+        ({"write": "yes"}, "write is 'yes'; it must be one of allow, ask, deny"),
+    ],
+)
+def test_a_permission_that_cannot_be_is_said_at_once(given: Any, said: str):
+    with pytest.raises(UsageError, match=said):
+        Agent(MODEL, permissions=given)
+
+
 def test_a_grant_is_not_given_for_what_was_left_behind(tmp_path):
     async def story(bench: Bench) -> None:
         async with bench.runtime() as runtime:

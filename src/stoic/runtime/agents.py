@@ -2,12 +2,13 @@
 
 import copy
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from msgspec.structs import replace
 
 from stoic.core.budget import Limits
 from stoic.core.commands import ToolFacts
+from stoic.core.loops import Effect
 from stoic.core.output import instruction, merged, native_parameters
 from stoic.core.plan import ASK_FOR_EFFECTS, Permission
 from stoic.errors import UsageError
@@ -39,7 +40,7 @@ class Mode(Record, frozen=True):
     tools: Sequence[str] | None = None
     """The names of those of the agent's tools that it has; None: all."""
     permissions: dict[str, Permission] | None = None
-    """By effect, instead of the agent's; None: the agent's."""
+    """By effect; what is not named is as the agent says, and so is all of it where this is None."""
 
 
 class Agent:
@@ -75,7 +76,8 @@ class Agent:
                 a credential or the configuration; never after a refusal
             instructions: the system prompt
             tools: tools, or typed functions, which then count as having the effect `write`
-            permissions: by effect: `allow`, `ask` or `deny`; default: `write`, `send` and `exec` ask
+            permissions: by effect: `allow`, `ask` or `deny`; of `write`, `send` and `exec` what is not named asks, unless
+                nothing is: `{}` lets everything run
             max_rounds: rounds of one turn, None for no bound; default 64
             max_tokens_per_turn: input and output tokens of one turn together; default no bound
             max_cost_usd: what one turn may cost; default no bound
@@ -91,8 +93,8 @@ class Agent:
             modes: by name, beside `default`, which is the agent as it is declared here
 
         Raises:
-            UsageError: two tools have one name, a bound is not above 0, a request parameter can be no model's, or a mode
-                has a tool that the agent has not
+            UsageError: two tools have one name, a bound is not above 0, a permission is none, a request parameter can be no
+                model's, or a mode has a tool that the agent has not
             ToolDeclarationError: a function cannot be a tool
         """
         if max_rounds is not None and max_rounds < 1:
@@ -114,7 +116,7 @@ class Agent:
             twice = next(name for name in names if names.count(name) > 1)
             raise UsageError(f"two tools are named {twice!r}; rename one with @tool(name=…)")
         self.schemas, self.facts = _schemas(self.tools), _facts(self.tools)
-        self.permissions = dict(ASK_FOR_EFFECTS) if permissions is None else dict(permissions)
+        self.permissions = _permissions(permissions, ASK_FOR_EFFECTS)
         bounds = {"max_tokens_per_turn": max_tokens_per_turn, "max_cost_usd": max_cost_usd, "max_seconds": max_seconds}
         for which, bound in bounds.items():
             if bound is not None and bound <= 0:
@@ -160,7 +162,7 @@ class Agent:
         found.mode = name
         found.instructions = self._instructions(mode.instructions)
         if mode.permissions is not None:
-            found.permissions = dict(mode.permissions)
+            found.permissions = _permissions(mode.permissions, self.permissions)
         return found
 
     def _instructions(self, of_mode: str) -> str:
@@ -186,6 +188,22 @@ class Agent:
         if self.output is None or connection.provider not in NATIVE_OUTPUT:
             return given
         return merged(given, native_parameters(connection.api, self.output.facts, has_tools=bool(self.tools)))
+
+
+def _permissions(given: dict[str, Permission] | None, rest: dict[str, Permission]) -> dict[str, Permission]:
+    """Return the permissions by effect: what is given, then the rest; an empty one lets everything run.
+
+    Raises:
+        UsageError: an effect or a permission is none
+    """
+    for effect, permission in (given or {}).items():
+        if effect not in get_args(Effect):
+            raise UsageError(f"permissions: {effect!r} is no effect; there are {', '.join(get_args(Effect))}")
+        if permission not in get_args(Permission):
+            raise UsageError(
+                f"permissions: {effect} is {permission!r}; it must be one of {', '.join(get_args(Permission))}"
+            )
+    return {} if given == {} else rest | (given or {})
 
 
 def _schemas(tools: dict[str, Tool]) -> list[ToolSchema]:
