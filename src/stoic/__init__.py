@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stoic.core.classify import Verdict, classify
+    from stoic.core.classify import Verdict, classify, report_from
     from stoic.core.failures import Axis, FailureClass
-    from stoic.core.loops import LoopDetector
+    from stoic.core.loops import Call, LoopDetector, Thresholds
     from stoic.errors import ConfigurationError, StoicError, StoreError, UsageError
     from stoic.records import ImagePart, Outcome, Parked, Usage
     from stoic.running import run, run_sync
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Agent": "stoic.runtime.agents",
     "Axis": "stoic.core.failures",
+    "Call": "stoic.core.loops",
     "ConfigurationError": "stoic.errors",
     "FailureClass": "stoic.core.failures",
     "ImagePart": "stoic.records",
@@ -35,6 +36,7 @@ _HOMES = {
     "Runtime": "stoic.wiring",
     "StoicError": "stoic.errors",
     "StoreError": "stoic.errors",
+    "Thresholds": "stoic.core.loops",
     "Tool": "stoic.tools.declaration",
     "Usage": "stoic.records",
     "UsageError": "stoic.errors",
@@ -42,6 +44,7 @@ _HOMES = {
     "classify": "stoic.core.classify",
     "memory_tools": "stoic.tools.memories",
     "renderer": "stoic.runtime.renderers",
+    "report_from": "stoic.core.classify",
     "run": "stoic.running",
     "run_sync": "stoic.running",
     "task_tools": "stoic.tools.task_tools",
@@ -51,6 +54,7 @@ _HOMES = {
 __all__ = [
     "Agent",
     "Axis",
+    "Call",
     "ConfigurationError",
     "FailureClass",
     "ImagePart",
@@ -62,6 +66,7 @@ __all__ = [
     "Runtime",
     "StoicError",
     "StoreError",
+    "Thresholds",
     "Tool",
     "Usage",
     "UsageError",
@@ -69,6 +74,7 @@ __all__ = [
     "classify",
     "memory_tools",
     "renderer",
+    "report_from",
     "run",
     "run_sync",
     "task_tools",
