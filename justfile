@@ -4,7 +4,7 @@ default:
     @just --list --unsorted
 
 # Exactly what CI runs.
-check: format-check lint types imports test
+check: format-check lint types imports docs test
 
 # Format and mend what can be mended.
 format:
@@ -23,6 +23,14 @@ types:
 # The layers of ARCHITECTURE: imports point down, the core is pure.
 imports:
     lint-imports --no-cache
+
+# Build the documentation site into site/; a broken link, a missing page or image, a page in no menu ends it.
+docs:
+    sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --write-all docs site
+
+# Build the site, and show it on this machine.
+docs-serve port="8000": docs
+    python -m http.server --bind 127.0.0.1 --directory site {{ port }}
 
 # All tests, on all cores, with branch coverage; the core must be covered whole.
 test *arguments:

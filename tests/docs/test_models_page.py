@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from stoic.configuration import read_configuration
 from stoic.models.providers import PROVIDERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "models.md").read_text(encoding="utf-8")
@@ -23,12 +22,3 @@ def test_row_says_base_url_variables_default_and_source(name):
     wanted = [*variables, *filter(None, (entry.base_url, entry.default_model))]
     assert [each for each in wanted if f"`{each}`" not in row] == []
     assert f"({entry.source})" in row
-
-
-def test_example_configuration_is_one(tmp_path):
-    (example,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-    path = tmp_path / "config.toml"
-    path.write_text(example, encoding="utf-8")
-    found = read_configuration({"STOIC_CONFIG": str(path)})
-    assert list(found.providers) == ["openai", "azure", "gate"]
-    assert found.context_windows == {"vllm:my-model": 32768}
