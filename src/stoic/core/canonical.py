@@ -6,8 +6,11 @@ import msgspec
 
 from stoic.records import Json
 
+_write = msgspec.json.Encoder(order="sorted").encode
 _DEPTH = 100
 _EXACT = 2.0**63
+_FINAL = frozenset({str, int, bool})
+"""Values that are written as they are."""
 
 
 def canonical(arguments: Json) -> str:
@@ -22,7 +25,10 @@ def canonical(arguments: Json) -> str:
     Returns:
         JSON text.
     """
-    return msgspec.json.encode(_plain(arguments, _DEPTH), order="sorted").decode()
+    kind: type[object] = type(arguments)
+    if kind is dict and _FINAL.issuperset(map(type, arguments.values())):
+        return _write(arguments).decode()  # most arguments are such, and need no copy
+    return _write(_plain(arguments, _DEPTH)).decode()
 
 
 def _plain(value: Json, depth: int) -> Json:

@@ -1,12 +1,15 @@
 """Reads shell commands as far as the loop rules need it: spacing, what a command does, and whom it addresses."""
 
-from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from stoic.core.loops.observation import Doing
 from stoic.core.loops.words import named, pattern
 
-_LEXEME = r"""\d*>&\d+|[ \t]+|\n|&&|\|\||[;|&<>]|(?:[^\s'"\\;|&<>]+|'[^']*'|"(?:\\.|[^"\\])*"|\\.|['"\\])+"""
+_WORD = r"""(?:[^\s'"\\;|&<>]+|'[^']*'|"(?:\\.|[^"\\])*"|\\.|['"\\])+"""
+_LEXEME = rf"\d*>&\d+|[ \t]+|\n|&&|\|\||[;|&<>]|{_WORD}"
+_SIMPLE_LEXEME = rf"{_WORD}|\n|&&|\|\||[;|&]"
+_ENDS = frozenset(("\n", "&&", "||", ";", "|", "&"))
+"""What ends one part of a list or pipeline."""
 
 _READING = named(
     "cat ls grep egrep fgrep rg ag find fd head tail less more wc sort uniq cut awk tr nl tac file stat du df ps top free "
@@ -37,6 +40,7 @@ _SUBCOMMANDS = {
     "str_replace_editor": {"read": "view", "write": "create str_replace insert undo_edit"},
     "svc": {"read": "list status", "write": "start stop restart"},
 }
+_names = cache(named)
 _TOLD_BY_OPTIONS = named("sleep sed curl wget python python3")
 _SENDING = named("-d -X -F -T --request --post-data --post-file --upload-file --form")
 _WRAPPERS = named("sudo time nohup command exec env stdbuf nice")
@@ -46,10 +50,12 @@ _REMOTE_OPTIONS_WITH_VALUE = named("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p
 
 def squeeze(command: str) -> str:
     """Collapse blanks outside quotes to one and drop them at the ends; the command means the same."""
+    command = command.strip()
+    if "  " not in command and command.isprintable():
+        return command  # there is nothing to collapse, as in most commands
     if _is_plain(command):
         return " ".join(command.split())
-    lexemes = _lexemes(command.strip())
-    return "".join([" " if lexeme.isspace() and lexeme != "\n" else lexeme for lexeme in lexemes])
+    return "".join([" " if lexeme.isspace() and lexeme != "\n" else lexeme for lexeme in _lexemes(command)])
 
 
 def doing(command: str) -> Doing:
@@ -58,7 +64,10 @@ def doing(command: str) -> Doing:
     A redirection into a file, `sed -i` and the commands that change files or services are writing; the common
     tools that only look, and test runners and linters, are reading; anything else may change something: `run`.
     """
-    found = {_part_doing(part) for part in _parts(command)}
+    parts = _parts(command)
+    if ">" in command and any(map(_redirects, parts)):
+        return "write"
+    found = {_part_doing(part[0], part[1:]) for part in parts}
     if "write" in found:
         return "write"
     if "run" in found or not found:
@@ -72,21 +81,25 @@ def addressee(command: str) -> str:
     parts = _parts(command)
     if not parts:
         return ""
-    first, program = parts[0], parts[0][0]
+    program, *told = parts[0]
     if link:
         return f"{program} {link[1].lower()}"
-    rest: list[str] = []
+    if program in _REMOTE:
+        return " ".join([program, *_remote(told)])
+    return " ".join([program, *[word for word in told if not word.startswith("-") and "=" not in word]])
+
+
+def _remote(told: list[str]) -> list[str]:
+    """Return the host among the words after a program that works on another one, if there is any."""
     skip = False
-    for word in first[1:]:
+    for word in told:
         if skip:
             skip = False
-        elif program in _REMOTE and word in _REMOTE_OPTIONS_WITH_VALUE:
+        elif word in _REMOTE_OPTIONS_WITH_VALUE:
             skip = True
         elif not word.startswith("-") and "=" not in word:
-            rest.append(word)
-    if program in _REMOTE:
-        rest = [word.split("@")[-1].split(":")[0] for word in rest[:1]]
-    return " ".join([program, *rest])
+            return [word.split("@")[-1].split(":")[0]]
+    return []
 
 
 def _is_plain(command: str) -> bool:
@@ -110,38 +123,65 @@ def _parts(command: str) -> list[list[str]]:
     return [words for part in split if (words := _unwrapped(part))]
 
 
-def _split(command: str) -> Iterator[list[str]]:
+def _split(command: str) -> list[list[str]]:
+    """Return the words of each part, as they stand there but for the marks of groups."""
+    parts = _split_simply(command) if _is_simple(command) else _split_with_redirections(command)
+    grouped = "(" in command or ")" in command or "{" in command or "}" in command
+    return [_ungrouped(part) for part in parts] if grouped else parts
+
+
+def _is_simple(command: str) -> bool:
+    """Tell whether what parts the words of a command is only blanks, ends of lines and the ends of its parts."""
+    return "<" not in command and ">" not in command and command.replace("\n", " ").isprintable()
+
+
+def _split_simply(command: str) -> list[list[str]]:
+    """Split a simple command, in which each lexeme is a word or an end."""
     part: list[str] = []
+    parts = [part]
+    for lexeme in pattern(_SIMPLE_LEXEME).findall(command):
+        if lexeme in _ENDS:
+            part = []
+            parts.append(part)
+        else:
+            part.append(lexeme)
+    return parts
+
+
+def _split_with_redirections(command: str) -> list[list[str]]:
+    parts: list[list[str]] = [[]]
     word = ""
     for lexeme in (*_lexemes(command), "\n"):
-        if lexeme in {"\n", "&&", "||", ";", "|", "&"} or lexeme.isspace():
+        if lexeme in _ENDS or lexeme.isspace():
             if word:
-                part.append(word)
+                parts[-1].append(word)
                 word = ""
-            if not lexeme.isspace() or lexeme == "\n":
-                yield part
-                part = []
+            if lexeme in _ENDS:
+                parts.append([])
         elif lexeme in {"<", ">"} and not word.endswith(lexeme):
             if word and not word.isdigit():
-                part.append(word)
+                parts[-1].append(word)
             word = lexeme
         elif ">&" not in lexeme:
             word += lexeme
+    return parts
 
 
 def _unwrapped(part: list[str]) -> list[str]:
+    """Drop wrappers and assignments from a part, and the folder from its program."""
     index = 0
-    part = _ungrouped(part)
     while index < len(part):
         word = part[index]
-        if word in _WRAPPERS or pattern(r"[A-Za-z_]\w*=").match(word):
+        if word in _WRAPPERS or ("=" in word and pattern(r"[A-Za-z_]\w*=").match(word)):
             index += 1
         elif word == "timeout":
             index += 2
         else:
             break
     words = part[index:]
-    return [words[0].rsplit("/", 1)[-1], *words[1:]] if words else []
+    if words and "/" in words[0]:
+        words[0] = words[0].rsplit("/", 1)[-1]
+    return words
 
 
 def _ungrouped(part: list[str]) -> list[str]:
@@ -152,10 +192,8 @@ def _ungrouped(part: list[str]) -> list[str]:
     return [word for word in bare if word and word not in {"{", "}"}]
 
 
-def _part_doing(words: list[str]) -> Doing:
-    program, rest = words[0], words[1:]
-    if _redirects(words):
-        return "write"
+def _part_doing(program: str, rest: list[str]) -> Doing:
+    """Tell what a part does that redirects nothing into a file."""
     if program in _SUBCOMMANDS:
         return _subcommand_doing(program, rest)
     if program in _TOLD_BY_OPTIONS:
@@ -180,9 +218,9 @@ def _doing_by_options(program: str, rest: list[str]) -> Doing:
 def _subcommand_doing(program: str, rest: list[str]) -> Doing:
     subcommand = next((word for word in rest if not word.startswith("-")), "")
     table = _SUBCOMMANDS[program]
-    if subcommand in table["read"].split():
+    if subcommand in _names(table["read"]):
         return "read"
-    return "write" if subcommand in table["write"].split() else "run"
+    return "write" if subcommand in _names(table["write"]) else "run"
 
 
 def _redirects(words: list[str]) -> bool:

@@ -28,19 +28,24 @@ def count(state: LoopState, thresholds: Thresholds, seen: Observation) -> Counte
     identity, came = seen.identity, seen.outcome
     state.unknown_streak = 0 if identity.known else state.unknown_streak + 1
     entry = touch(state.calls, identity.key, CallState, thresholds.history)
-    changed = changed_since(state, entry, identity)
-    reread = entry.changes >= 0 and entry.compactions < state.compactions
+    ran_before = entry.changes >= 0
+    changed = ran_before and changed_since(state, entry, identity)
+    reread = ran_before and entry.compactions < state.compactions
     same = entry.outcome == came.masked
     news = count_up(state.known, came.pair, thresholds.history) == 1
-    _count_frozen(state, entry, same=same, excused=changed or reread)
-    _note_noise(entry, seen, same=same)
+    if same:
+        _count_frozen(state, entry, excused=changed or reread)
+        _note_noise(entry, seen)
+    else:
+        entry.frozen, entry.noise, entry.waits = 1, 0, -1
     repeats = 0 if changed and news else _count_repeat(state, thresholds, identity)
     stagnating = _count_stagnation(state, entry, seen)
-    denied = _count_denial(state, seen)
+    denied = _count_denial(state, seen) if came.failed or state.places else 0
     stale = 0
     if news:
         state.moves += bool(entry.outcome) and identity.nature.effect in {"read", "poll"}
-        _note_news(state, seen)
+        forget_staleness(state)
+        state.changes += identity.known and not came.failed and _changes_something(identity)
     elif not (changed or reread or _patient(identity, entry, same=same)):
         stale = state.without_news = state.without_news + 1
     entry.outcome, entry.raw, entry.spelling, entry.exact = came.masked, came.raw, identity.spelling, identity.exact
@@ -65,19 +70,16 @@ def forget_staleness(state: LoopState) -> None:
     state.ignored_blocks, state.told = 0, False
 
 
-def _count_frozen(state: LoopState, entry: CallState, *, same: bool, excused: bool) -> None:
-    if not same:
-        entry.frozen = 1
-    elif not excused:
+def _count_frozen(state: LoopState, entry: CallState, *, excused: bool) -> None:
+    """Count the same outcome once more."""
+    if not excused:
         entry.frozen += 1
     if entry.waits >= 0:
-        entry.waits = state.waits if same else -1
+        entry.waits = state.waits
 
 
-def _note_noise(entry: CallState, seen: Observation, *, same: bool) -> None:
-    if not same:
-        entry.noise = 0
-        return
+def _note_noise(entry: CallState, seen: Observation) -> None:
+    """Note what differed from the last run, though the outcome was the same."""
     if entry.raw != seen.outcome.raw:
         entry.noise |= seen.outcome.noise
     if entry.exact != seen.identity.exact:
@@ -142,12 +144,6 @@ def _count_denial(state: LoopState, seen: Observation) -> int:
     place.last = identity.key
     place.count += 1
     return place.count
-
-
-def _note_news(state: LoopState, seen: Observation) -> None:
-    forget_staleness(state)
-    if seen.identity.known and not seen.outcome.failed and _changes_something(seen.identity):
-        state.changes += 1
 
 
 def _changes_something(identity: Identity) -> bool:

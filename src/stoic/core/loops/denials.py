@@ -16,23 +16,13 @@ _DENIED = (
     r"not (?:allowed|permitted) (?:to|for|by|in|from)\b|insufficient (?:permissions?|privileges?|(?:authentication )?scopes?)|"
     r"outside (?:of )?the (?:sandbox|workspace|(?:allowed|permitted) (?:director|folder|path))|\bdenied\b"
 )
-_WORDS = (
-    *(
-        "auth",
-        "401",
-        "403",
-        "credential",
-        "logged in",
-        "login",
-        "invalid ",
-        "expired",
-        "quota",
-        "insufficient",
-        "payment",
-    ),
-    *("billing", " limit", "account", "denied", "forbidden", " not ", "outside"),
+_ACCOUNT_WORDS = (
+    *("auth", "401", "credential", "logged in", "login", "invalid ", "expired", "quota", "insufficient", "payment"),
+    *("billing", " limit", "account"),
 )
-"""One of these is in every denial: a cheap look before the exact ones."""
+"""One of these is in all that concerns an account: a cheap look before the exact one."""
+_WORDS = (*_ACCOUNT_WORDS, "403", "denied", "forbidden", " not ", "outside")
+"""One of these is in every denial."""
 _CHARACTERS = 2000
 
 
@@ -43,8 +33,7 @@ def denial(text: str) -> str:
         text: The error; only its first 2,000 characters are read.
     """
     start = text[:_CHARACTERS].lower()
-    if not any(word in start for word in _WORDS):
-        return ""
-    if pattern(_ACCOUNT).search(start):
+    found = set(filter(start.__contains__, _WORDS))
+    if not found.isdisjoint(_ACCOUNT_WORDS) and pattern(_ACCOUNT).search(start):
         return "account"
-    return "denied" if pattern(_DENIED).search(start) else ""
+    return "denied" if found and pattern(_DENIED).search(start) else ""

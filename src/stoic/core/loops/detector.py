@@ -28,7 +28,8 @@ def identify(call: Call) -> Identity:
 
 def observe(identity: Identity, result: Json, *, failed: bool = False) -> Observation:
     """Hash a call's raw result for `LoopDetector.account`; costs one pass over it."""
-    return _engine().Observation(identity=identity, outcome=_engine().outcome(result, identity, failed=failed))
+    engine = _engine()
+    return engine.Observation(identity=identity, outcome=engine.outcome(result, identity, failed=failed))
 
 
 class LoopDetector:
@@ -78,20 +79,21 @@ class LoopDetector:
         A block is remembered, so ask once for each call; the call itself is counted by `after`. A blocked call
         (a veto) is not told to `after`.
         """
-        identity = identify(call)
+        identity = _engine().identify(call)
         self._asked = (call, identity)
         return self.ask(identity)
 
     def ask(self, identity: Identity) -> Verdict:
         """Do what `before` does, for a call identified already."""
-        found = _engine().blocking(self.state, self.thresholds, identity)
+        engine = _engine()
+        found = engine.blocking(self.state, self.thresholds, identity)
         if found is None:
             return Verdict(key=identity.key)
         if self.state.granted > 0:
             self.state.granted -= 1
             return Verdict(key=identity.key, granted=True)
         entry = self.state.calls.get(identity.key)
-        noise = _engine().noise_names(entry.noise) if entry else []
+        noise = engine.noise_names(entry.noise) if entry else []
         if entry:
             entry.waits = self.state.waits
         self._count_block(identity.batch)
@@ -99,7 +101,7 @@ class LoopDetector:
             action="block",
             rule=found.rule,
             count=found.count,
-            message=_engine().blocked(found.rule, identity.tool, found.count, noise, thread=found.thread),
+            message=engine.blocked(found.rule, identity.tool, found.count, noise, thread=found.thread),
             noise=noise,
             key=identity.key,
             ignored_blocks=self.state.ignored_blocks,
@@ -127,16 +129,17 @@ class LoopDetector:
         if identity.known and identity.nature.effect == "wait":
             self.state.waits += 1
             return Verdict(key=identity.key, outcome=came.masked)
-        counted = _engine().count(self.state, self.thresholds, seen)
-        found = _engine().warning(self.thresholds, seen, counted)
+        engine = _engine()
+        counted = engine.count(self.state, self.thresholds, seen)
+        found = engine.warning(self.thresholds, seen, counted)
         if found is None:
             return Verdict(key=identity.key, outcome=came.masked, news=counted.news)
-        noise = _engine().noise_names(counted.entry.noise)
+        noise = engine.noise_names(counted.entry.noise)
         return Verdict(
             action="warn",
             rule=found.rule,
             count=found.count,
-            message=_engine().warned(found.rule, identity.tool, found.count, noise),
+            message=engine.warned(found.rule, identity.tool, found.count, noise),
             noise=noise,
             key=identity.key,
             outcome=came.masked,

@@ -3,6 +3,9 @@
 from hashlib import blake2b
 from zlib import crc32
 
+_EMPTY = blake2b(digest_size=8)
+"""Copied for each hash: that takes half the time of making one with a size."""
+
 
 def digest(data: str | bytes) -> str:
     """Hash to hexadecimal; lone surrogates in a text are allowed.
@@ -12,7 +15,9 @@ def digest(data: str | bytes) -> str:
     """
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
-    return blake2b(data, digest_size=8).hexdigest()
+    hashed = _EMPTY.copy()
+    hashed.update(data)
+    return hashed.hexdigest()
 
 
 def checksum(data: str | bytes) -> str:

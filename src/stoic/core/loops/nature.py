@@ -4,6 +4,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+import msgspec
+
 from stoic.core.canonical import canonical
 from stoic.core.loops import words
 from stoic.core.loops.call import Call, Effect
@@ -17,13 +19,49 @@ _ACTION_KEYS = ("action", "operation", "op", "method", "command", "kind")
 _INPUT_KEYS = ("chars", "input", "data", "keys", "text", "stdin")
 _COMMAND_KEYS = ("command", "cmd", "script")
 _ACTION_CHARACTERS = 40
+_REMEMBERED_CHARACTERS = 512
+"""What a tool's name and those of its arguments say is remembered where they are not longer, all together."""
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """What a tool's name, its declared effect and the names of its arguments say before any value is read."""
+
+    nature: Nature | None
+    """The nature, where no value has a say in it."""
+    name: tuple[str, ...]
+    effect: Effect | None
+    """The effect that the tool's name says."""
+    actions: tuple[str, ...]
+    """The arguments that may name an action."""
 
 
 def nature(call: Call) -> Nature:
     """Tell a call's nature from its declared effect, else from an action argument, else from the tool's name."""
-    name = words.words(call.tool)
-    said = _action(call, name) or name
-    effect = call.effect or _effect(said) or _effect(name)
+    arguments = call.arguments
+    names = tuple(arguments) if is_object(arguments) else ()
+    known = _told if len("".join(names)) + len(call.tool) <= _REMEMBERED_CHARACTERS else _told.__wrapped__
+    told = known(call.tool, call.effect, names)
+    return told.nature or _read(call, told)
+
+
+@lru_cache(maxsize=512)
+def _told(tool: str, declared: Effect | None, arguments: tuple[str, ...]) -> _Told:
+    names = frozenset(arguments)
+    name = words.words(tool)
+    effect = _effect(name)
+    actions = tuple([key for key in (_ACTION_KEYS[:3] if effect == "exec" else _ACTION_KEYS) if key in names])
+    found = declared or effect
+    commanded = found == "exec" and not names.isdisjoint(_COMMAND_KEYS)
+    asking = declared is None and found in {"write", "send"} and _is_input(name) and not names.isdisjoint(_INPUT_KEYS)
+    decided = not (actions or commanded or asking)
+    return _Told(_nature(name, name, found, None) if decided else None, name, effect, actions)
+
+
+def _read(call: Call, told: _Told) -> Nature:
+    """Tell the nature of a call in which values have a say, too."""
+    name = told.name
+    said = _action(call.arguments, told.actions) or name
+    effect = call.effect or _effect(said) or told.effect
     if call.effect is None and effect in {"write", "send"} and _asks_for_output(call.arguments, name):
         effect = "poll"
     command = command_of(call.arguments) if effect == "exec" else None
@@ -68,12 +106,10 @@ def command_member(arguments: Json) -> tuple[str, str] | None:
     return None
 
 
-def _action(call: Call, name: tuple[str, ...]) -> tuple[str, ...]:
+def _action(arguments: Json, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return the words of an argument that names what a tool of many uses shall do."""
-    if not is_object(call.arguments):
-        return ()
-    for key in _ACTION_KEYS[:3] if _effect(name) == "exec" else _ACTION_KEYS:
-        value = call.arguments.get(key)
+    for key in keys:
+        value = arguments[key]
         if isinstance(value, str) and len(value) <= _ACTION_CHARACTERS and " " not in value:
             found = words.words(value)
             if found == ("log",):
@@ -135,6 +171,9 @@ def _reads_clock(name: tuple[str, ...]) -> bool:
 
 def _asks_for_output(arguments: Json, name: tuple[str, ...]) -> bool:
     """Tell whether an empty input to a running process only asks for more output."""
-    if not is_object(arguments) or not {"stdin", "input", "keys"}.intersection(name):
-        return False
-    return any(arguments.get(key) == "" for key in _INPUT_KEYS)
+    return is_object(arguments) and _is_input(name) and any(arguments.get(key) == "" for key in _INPUT_KEYS)
+
+
+def _is_input(name: tuple[str, ...]) -> bool:
+    """Tell whether a tool of this name gives input to a running process."""
+    return not {"stdin", "input", "keys"}.isdisjoint(name)

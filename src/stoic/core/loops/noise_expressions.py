@@ -7,8 +7,8 @@ bounded or anchored, since a hostile result must not cost quadratic time, and no
 from stoic.core.loops.noises import CREATED, DURATIONS, FILES, NONCES, PIDS, REQUESTS, TIMES
 from stoic.core.loops.searching import Noise
 
-_SEPARATOR = r"(?:[:=](?=\w)|[\"']?\s*(?:>(?!\s*<)|(?:(?:[:=]|\bis\b)\s*)?[\"'<]?))"
-"""What parts a label from its value; the first way is one of the second, for speed."""
+_SEPARATOR = r"(?:[:=](?=\w)| (?=\d)|[\"']?\s*(?:>(?!\s*<)|(?:(?:[:=]|\bis\b)\s*)?[\"'<]?))"
+"""What parts a label from its value; the first two ways are ones of the third, for speed."""
 _NUMBER = r"\d{1,12}+(?:[.,]\d{1,12}+)?"
 _UNITS = (
     "s|ms|m|h|d|us|ns|sec|secs|second|seconds|min|mins|minute|minutes|hr|hrs|hour|hours|day|days"
@@ -16,7 +16,8 @@ _UNITS = (
 )
 """The most frequent first; none may be followed by a letter, so the order says nothing else."""
 _UNIT = rf"\s?(?:{_UNITS})(?![a-z])"
-_SPAN = rf"(?:{_NUMBER}{_UNIT}(?: ?{_NUMBER}{_UNIT}){{0,4}}|\d{{1,4}}:\d\d(?::\d\d)?(?:\.\d{{1,9}})?)"
+_SPAN = rf"(?:{_NUMBER}{_UNIT}(?:(?! ?\d)|(?: ?{_NUMBER}{_UNIT}){{0,4}})|\d{{1,4}}:\d\d(?::\d\d)?(?:\.\d{{1,9}})?)"
+"""Mostly one number with a unit, which a look ahead tells faster than an attempt to read more."""
 _UNIT_MIRRORED = rf"(?<![a-z])(?:{'|'.join([unit[::-1] for unit in _UNITS.split('|')])})\s?"
 _NUMBER_MIRRORED = r"(?:\d{1,12}[.,])?\d{1,12}"
 _SPAN_MIRRORED = (
@@ -59,12 +60,12 @@ FILE_NAMES = (
     Noise(FILES, rf"(/var/folders/\w{{1,4}}/\w{{1,40}}/T/{_RANDOM_FILE})", needles=("/var/folders/",), cased=True),
     Noise(
         FILES,
-        rf":\\(?<=[A-Za-z]:\\)(?i:[\w .\\~-]{{1,120}}\\Temp\\){_RANDOM_FILE}",
+        rf"\\(?<=[A-Za-z]:\\)(?i:[\w .\\~-]{{1,120}}\\Temp\\){_RANDOM_FILE}",
         needles=("\\",),
-        lead=1,
+        lead=2,
         cased=True,
     ),
-    Noise(FILES, r"(pytest-of-(?<!\wpytest-of-)[\w-]+/pytest-\d+)", needles=("pytest-of-",), cased=True),
+    Noise(FILES, r"(pytest-of-(?<!\wpytest-of-)[\w-]+/pytest-\d+)", needles=("pytest-of-",), initial=True, cased=True),
 )
 
 REQUEST_IDS = (
@@ -168,12 +169,18 @@ LABELLED = (
             *("modules", "file", "files", "took"),
         ),
     ),
-    Noise(DURATIONS, rf"({_SPAN})\)", between=r"\((?:for |after |in )?", needles=("(",), near=True),
+    Noise(
+        DURATIONS,
+        rf"({_SPAN})\)",
+        between=r"\((?:for |after |in )?",
+        needles=("(0", "(for 0", "(after 0", "(in 0"),
+        near=True,
+    ),
 )
 
 FAILED = (
     Noise(REQUESTS, _UUID, needles=("-",), lead=_UUID_LEAD),
-    Noise(REQUESTS, r"(0(?<!\w0)[0-7][0-9A-HJKMNP-TV-Z]{24}\b)", needles=("0",), cased=True),
+    Noise(REQUESTS, r"(0(?<!\w0)[0-7][0-9A-HJKMNP-TV-Z]{24}\b)", needles=("00",), cased=True),
     Noise(
         REQUESTS,
         r"([\w./+-]+)",
@@ -202,7 +209,7 @@ MOMENTS = (
 CREATED_IDS = (
     Noise(CREATED, _UUID, needles=("-",), lead=_UUID_LEAD),
     *[
-        Noise(CREATED, rf"{label}(?<![^\W_]{label})\b{_SEPARATOR}#?({_IDENTIFIER})", needles=(label,))
+        Noise(CREATED, rf"{label}(?<![^\W_]{label})\b{_SEPARATOR}#?({_IDENTIFIER})", needles=(label,), initial=True)
         for label in ("id", "uuid", "guid", "number", "receipt")
     ],
     Noise(CREATED, rf"I[dD]\b(?<=\wI[dD]){_SEPARATOR}#?({_IDENTIFIER})", needles=("id",), cased=True),

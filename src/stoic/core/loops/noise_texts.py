@@ -1,7 +1,7 @@
 """Masks in texts what changes without meaning anything: labelled times, durations, process ids, request ids, nonces."""
 
 from bisect import bisect_left
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from itertools import chain, islice
 
 import msgspec
@@ -45,6 +45,8 @@ _STUB_CHARACTERS = 600
 """No stub is longer; a line may be."""
 _STUB_WORDS = ("too ", "truncated", "exceed", "full ")
 """What `_CUT` and `_FULL` match starts with one of these."""
+_STUB_STARTS = frozenset((b"too", b"tru", b"exc", b"ful"))
+"""So do these start, of which one starts a word where there is a stub."""
 
 
 class MaskedTexts(msgspec.Struct, frozen=True):
@@ -80,25 +82,35 @@ def mask_texts(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
 
 def _masked(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
     """Mask texts of which none is too long, as one text with barriers."""
-    bare = list(map(str.strip, texts))
+    bare = [one.strip() for one in texts]
     joined = _START + BARRIER.join(bare)
     if len(texts) > 1 and joined.count("\0") != len(texts) * BARRIER.count("\0") - 1:
         alone = [_masked([one], kind, failed=failed) for one in texts]
         return MaskedTexts([one.texts[0] for one in alone], reduce(lambda bits, one: bits | one.noise, alone, 0))
     noise = 0
-    if "\x1b" in joined or "\r" in joined or ("<" in joined and "</" in joined) or pattern(_FENCED).search(joined):
+    fenced = pattern(_FENCED).match if len(texts) == 1 else pattern(_FENCED).search
+    if "\x1b" in joined or "\r" in joined or ("<" in joined and _closing(joined)) or fenced(joined):
         clean = [pattern(_ESCAPE).sub("", one).replace("\r\n", "\n").strip() for one in bare]
         bare = [_unfenced(one) for one in clean]
         joined = _START + BARRIER.join(bare)
         noise = 0 if bare == clean else NONCES
     masked = Masked(joined)
-    stubs = _stubs(masked)
-    if stubs:
-        masked.mask(stubs, FILES)
+    if masked.starts is None or not masked.starts.isdisjoint(_STUB_STARTS):
+        stubs = _stubs(masked)
+        if stubs:
+            masked.mask(stubs, FILES)
+    _noises_of(kind, failed).mask(masked)
+    if masked.noise:
+        text = masked.text[len(_START) :]
+        bare = text.split(BARRIER) if len(texts) > 1 else [text]
+    return MaskedTexts(bare, noise | masked.noise)
+
+
+@lru_cache(maxsize=256)
+def _noises_of(kind: Nature, failed: bool) -> Noises:  # noqa: FBT001  # a cache's key
+    """Return what is noise in the result of such a call."""
     stamped = failed or (kind.effect == "exec" and kind.doing != "read")
-    _noises(kind.traced, failed, stamped, kind.creates, kind.clock).mask(masked)
-    text = masked.text[len(_START) :]
-    return MaskedTexts(text.split(BARRIER) if len(texts) > 1 else [text], noise | masked.noise)
+    return _noises(kind.traced, failed, stamped, kind.creates, kind.clock)
 
 
 @cache
@@ -124,13 +136,15 @@ def _unfenced(text: str) -> str:
     return text
 
 
+def _closing(text: str) -> bool:
+    """Tell whether a text has a closing tag; a search for an expression finds it faster than one for a text."""
+    return pattern("</").search(text) is not None
+
+
 def _stubs(masked: Masked) -> list[tuple[int, int]]:
     """Return where in a text the stubs name the files that hold the whole of it."""
     flat, spans = masked.flat, list[tuple[int, int]]()
-    found = masked.held(_STUB_WORDS)
-    if not found:
-        return []
-    places = sorted([one.start() for stub in found for one in pattern(stub).finditer(flat)])
+    places = sorted([place for word in _STUB_WORDS for place in masked.places(word)])
     while places:
         limit = places[0] + _STUB_CHARACTERS
         end = flat.find("\n", places[0], limit)

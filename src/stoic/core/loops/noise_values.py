@@ -1,7 +1,8 @@
 """Masks in a result what changes without meaning anything: fields by their names, texts by their words."""
 
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, compress, groupby, islice
+from operator import itemgetter
 
 import msgspec
 from msgspec.structs import replace
@@ -18,12 +19,16 @@ _REMEMBERED_FIELDS = 1000
 _DEPTH = 50
 """Text that is JSON is read as such where no more objects and arrays than this are around it."""
 _EXACT = 2.0**63
+_sorted = msgspec.json.Encoder(order="sorted").encode
+_first = itemgetter(slice(1))
 _OPENING = frozenset("{[")
 _TEXTS: set[type] = {str}
 _CONTAINERS: set[type] = {dict, list}
 _PLAIN: set[type] = {int, bool, type(None)}
 """What stays as it is."""
-_SCALARS = (str, int, float)
+_FLOATS: set[type] = {float}
+_NULL = type(None)
+_SCALARS: frozenset[type] = frozenset({str, int, float})
 _KINDS = (1 << len(NOISES)) - 1
 _TIMING, _DATE = _KINDS + 1, 2 * (_KINDS + 1)
 """Marks of a field's name beside the kinds of noise: an object of durations, perhaps the date of an answer."""
@@ -52,7 +57,7 @@ def mask(result: Json, kind: Nature, *, failed: bool) -> MaskedResult:
         kind: The call's nature.
         failed: Whether the tool reported an error.
     """
-    if failed:
+    if failed and kind.traced:
         kind = replace(kind, traced=False)
     source = result if isinstance(result, str) else _written(result)
     value = _parsed(source) if isinstance(source, str) else msgspec.json.decode(source)
@@ -100,71 +105,97 @@ class _Values:
         self._depth = 0
 
     def masked(self, value: Json) -> bytes:
-        root = [value]
+        root: Json = value if type(value) in _CONTAINERS else [value]
         self._below.append(root)
+        self._depth = int(root is value)
         while self._below:
             level, self._below = self._below, []
-            self._level(level)
+            if len(level) == 1 and is_object(level[0]):
+                self._object(level[0])
+            else:
+                self._level(level)
             self._depth += 1
-        texts = [text for _, _, column in self._texts for text in column]
+        texts: list[str] = list(chain.from_iterable([column for _, _, column in self._texts]))
         noisy = mask_texts(texts, self._kind, failed=self._failed)
         if noisy.texts != texts:
             masked = iter(noisy.texts)
             for holders, key, column in self._texts:
                 _put(holders, key, list(islice(masked, len(column))))
         self.noise |= noisy.noise
-        return msgspec.json.encode(root[0], order="sorted")
+        return _sorted(root if root is value else root[0])
+
+    def _object(self, one: dict[str, Json]) -> None:
+        """Look at an object that is alone on its level, as in most small results; what `_level` does costs more."""
+        for key, value in list(one.items()):
+            mark = self._mark(key)
+            if not ((mark or value is None) and self._is_done(mark, one, key)):
+                self._value(one, key, value)
 
     def _level(self, level: list[Json]) -> None:
+        objects: list[dict[str, Json]] = [one for one in level if type(one) is dict]
+        if len(objects) < len(level):
+            arrays: list[list[Json]] = [one for one in level if type(one) is list]
+            for one in arrays:
+                self._column(one, None, one, set(map(type, one)))
         equal: dict[tuple[str, ...], list[dict[str, Json]]] = {}
-        for one in level:
-            if is_object(one):
-                equal.setdefault(tuple(one), []).append(one)
-            else:
-                self._column(one, None, one)
-        for keys, objects in equal.items():
+        for keys, row in groupby(objects, tuple):
+            equal.setdefault(keys, []).extend(row)
+        for keys, row in equal.items():
             for key in keys:
-                self._field(objects, key)
+                self._field(row, key)
 
-    def _field(self, objects: list[dict[str, Json]], key: str) -> None:
-        """Look at one field of objects that have the same fields."""
+    def _mark(self, key: str) -> int:
+        """Return the mark of a field's name."""
         mark = self._marks.get(key)
         if mark is None:
             mark = _mark(key, self._kind)
             if len(self._marks) < _REMEMBERED_FIELDS and len(key) <= REMEMBERED_CHARACTERS:
                 self._marks[key] = mark
-        values = [one[key] for one in objects]
-        if mark or None in values:
+        return mark
+
+    def _field(self, objects: list[dict[str, Json]], key: str) -> None:
+        """Look at one field of objects that have the same fields."""
+        mark = self._mark(key)
+        values = list(map(itemgetter(key), objects))
+        kinds: set[type] = set(map(type, values))
+        if mark & _KINDS and kinds <= _SCALARS:
+            self.noise |= mark & _KINDS
+            _put(objects, key, ["?"] * len(objects))
+            return
+        if mark or _NULL in kinds:
             objects = [one for one in objects if not self._is_done(mark, one, key)]
             values = [one[key] for one in objects]
-        self._column(objects, key, values)
+            kinds = set(map(type, values))
+        self._column(objects, key, values, kinds)
 
-    def _column(self, holders: list[Json], key: str | None, values: list[Json]) -> None:
-        """Look at an array's values, or those of one field of objects."""
-        kinds: set[type] = set(map(type, values))
-        if kinds == _TEXTS and (self._depth > _DEPTH or _OPENING.isdisjoint([one[:1] for one in values])):
+    def _column(self, holders: list[Json], key: str | None, values: list[Json], kinds: set[type]) -> None:
+        """Look at an array's values, or those of one field of objects; both are of some types."""
+        if kinds == _TEXTS and (self._depth > _DEPTH or not _may_open(values)):
             self._texts.append((holders, key, values))
         elif kinds <= _CONTAINERS:
             self._below += values
         elif not kinds <= _PLAIN:
-            for place, value in enumerate(values):
+            places = (
+                compress(range(len(values)), map(float.is_integer, values)) if kinds == _FLOATS else range(len(values))
+            )
+            for place in places:
                 if key is None:
-                    self._value(holders, place, value)
+                    self._value(holders, place, values[place])
                 else:
-                    self._value(holders[place], key, value)
+                    self._value(holders[place], key, values[place])
 
     def _value(self, holder: Json, key: str | int, value: Json) -> None:
         """Look at one value among others of other types."""
-        if isinstance(value, float):
-            if value.is_integer() and abs(value) < _EXACT:
-                holder[key] = int(value)
-        elif isinstance(value, str):
+        if isinstance(value, str):
             inner = _parsed(value) if self._depth <= _DEPTH else None
             if inner is None:
                 self._texts.append(([holder], key, [value]))
             else:
                 holder[key] = inner
                 self._below.append(inner)
+        elif isinstance(value, float):
+            if value.is_integer() and abs(value) < _EXACT:
+                holder[key] = int(value)
         elif is_object(value) or is_array(value):
             self._below.append(value)
 
@@ -173,7 +204,7 @@ class _Values:
         value = one[key]
         if value is None:
             del one[key]  # absent means the same
-        elif mark & _KINDS and isinstance(value, _SCALARS) and not isinstance(value, bool):
+        elif mark & _KINDS and type(value) in _SCALARS:
             self.noise |= mark & _KINDS
             one[key] = "?"
         elif mark & _TIMING and is_object(value):
@@ -199,6 +230,12 @@ def _mark(key: str, kind: Nature) -> int:
     if key.lower() == "date":
         mark |= _DATE
     return mark | _TIMING if is_timing(key) else mark
+
+
+def _may_open(texts: list[str]) -> bool:
+    """Tell whether one of some texts starts like an object or array; most hold no such sign at all."""
+    joined = "".join(texts)
+    return ("{" in joined or "[" in joined) and not _OPENING.isdisjoint(map(_first, texts))
 
 
 def _put(holders: list[Json], key: str | int | None, values: list[str]) -> None:

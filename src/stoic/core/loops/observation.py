@@ -8,7 +8,7 @@ Doing = Literal["read", "write", "wait", "run"]
 """What a shell command does: only looks, surely changes something, only waits, or cannot be told."""
 
 
-class Nature(Record, frozen=True):
+class Nature(Record, frozen=True, cache_hash=True):
     """How a call is counted. `effect` None: nothing says what the tool does, so nothing is left out of account."""
 
     effect: Effect | None = None

@@ -34,6 +34,9 @@ def blocking(state: LoopState, thresholds: Thresholds, identity: Identity) -> Fi
 def warning(thresholds: Thresholds, seen: Observation, counted: Counted) -> Finding | None:
     """Return the strongest rule that warns after a call just counted: at its threshold and every half one later."""
     identity = seen.identity
+    most = max(counted.entry.frozen, counted.repeats, counted.denied, counted.stagnating, counted.stale)
+    if most < thresholds.warning and identity.frozen_limit is None:
+        return None  # as after most calls
     poll = identity.nature.effect == "poll" and counted.stale > 0
     frozen = counted.entry.frozen if poll or _own_policy(identity, counted) else 0
     patience = thresholds.warning if identity.frozen_limit is None else max(2, identity.frozen_limit // 2)
@@ -78,6 +81,8 @@ def _may_rerun(state: LoopState, entry: CallState, identity: Identity) -> bool:
 
 
 def _refused(state: LoopState, thresholds: Thresholds, identity: Identity) -> Finding | None:
+    if not state.places:
+        return None  # as in most threads
     for key in (identity.target, identity.whole):
         place = state.places.get(key)
         if place and place.count >= thresholds.critical and place.changes == state.changes:

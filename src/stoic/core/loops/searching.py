@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from stoic.core.loops.needles import SMALL, Needles, Words, start_of, word_starts
 from stoic.core.loops.words import pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 BARRIER = "\n\0 \0\n"
 """Stands between texts that are masked as one; no expression of `noise_expressions` matches across it."""
 
-_FLAT = bytes.maketrans(bytes(range(65, 91)) + b"123456789", bytes(range(97, 123)) + b"0" * 9)
-_ALIKE = {"\xa0": " ", "\u202f": " ", "µ": "u", "\u03bc": "u"}
-"""Blanks that stand before units, and the two signs for micro."""
-_LETTERS = bytes(byte if chr(byte).islower() else 32 for byte in range(128)) + bytes(128)
-_HEX = "abcdef"
-"""No needle consists of these alone."""
+_OTHER = bytes(set(range(128, 256)) - {0xA0, 0xB5})
+_FLAT = bytes.maketrans(
+    bytes(range(65, 91)) + b"123456789" + b"\xa0\xb5" + _OTHER,
+    bytes(range(97, 123)) + b"0" * 9 + b" u" + b"?" * len(_OTHER),
+)
+"""From Latin-1: a blank that does not break stands before units, too, and a sign for micro is in one."""
+_ALIKE = {"\u202f": " ", "\u03bc": "u"}
+"""What else is like these."""
 _SEPARATORS = " \t\r\n\f\v\x1c\x1d\x1e\x1f\"':=<>"
 _NEAR = 48
 """More characters than a label has together with what may stand between it and its value, separators left out."""
-_SMALL = 8000
-_SPARSE = 100
-"""Where fewer than one in so many characters is a digit it pays to look before each."""
 _BEFORE = 50
 _NAMES = r"(?:[a-z]{3},? {0,2}){0,2}"
 """Of a day and a month, before the digits of a date."""
-_Which = tuple[int, str]
-"""A kind of noise, by its place, and one of its words."""
 
 
 class Noise(msgspec.Struct, frozen=True):
@@ -49,6 +46,8 @@ class Noise(msgspec.Struct, frozen=True):
     """An expression of what parts the word from the value."""
     needles: tuple[str, ...] = ()
     """One of these is in every flat text with a match; the words, unless given."""
+    initial: bool = False
+    """Whether a needle that begins with a letter, like a word, counts only where a word starts."""
     near: bool = False
     """Whether a value starts with a digit, but for names of days and months before it."""
     never_after: tuple[str, ...] = ()
@@ -70,128 +69,135 @@ class Noises:
 
     def __init__(self, noises: Iterable[Noise]) -> None:
         self._noises = tuple(noises)
-        self._searches: dict[_Which, re.Pattern[str]] = {}
-        self._leads: dict[_Which, re.Pattern[str]] = {}
-        self._anywhere = _Needles()
-        self._near = _Needles()
-        """What must stand shortly before a digit."""
-        for place, noise in enumerate(self._noises):
-            wanted = self._near if noise.near else self._anywhere
-            for word in noise.words or ("",):
-                for needle in noise.needles or (word[::-1] if noise.mirrored else word,):
-                    wanted.add(needle, (place, word))
+        self._ways = [(place, word) for place, noise in enumerate(self._noises) for word in noise.words or ("",)]
+        """A kind of noise, by its place, and one of its words."""
+        self._searches: dict[int, re.Pattern[str]] = {}
+        self._leads: dict[int, re.Pattern[str]] = {}
+        self._needles = Needles[int]()
+        """What stands for each way of noise, by its place."""
+        self._without_digits = Needles[int]()
+        self._around_digits = Needles[int]()
+        """Those that hold a digit or stand shortly after one."""
+        self._before_digits = Needles[int]()
+        """Those that must stand shortly before a digit."""
+        for way, (place, word) in enumerate(self._ways):
+            noise = self._noises[place]
+            starts_word = noise.initial or bool(word)
+            for needle in noise.needles or (word[::-1] if noise.mirrored else word,):
+                self._needles.add(needle, way, starts_word=starts_word)
+                if noise.near:
+                    self._before_digits.add(needle.rstrip("0"), way, starts_word=starts_word)
+                elif noise.mirrored or "0" in needle:
+                    self._around_digits.add(needle, way, starts_word=starts_word)
+                else:
+                    self._without_digits.add(needle, way, starts_word=starts_word)
 
     def mask(self, masked: Masked) -> None:
         """Mask the noise in a text."""
         found: dict[int, list[re.Pattern[str]]] = {}
-        for one in self._held(masked):
-            search = self._searches.get(one)
-            if search is None:
-                search = self._searches[one] = _search(self._noises[one[0]], one[1])
-            found.setdefault(one[0], []).append(search)
-        for place in sorted(found):
-            masked.apply(self._noises[place], found[place])
+        for way in sorted(set(self._held(masked))):
+            found.setdefault(self._ways[way][0], []).append(self._searches.get(way) or self._search(way))
+        for place, searches in found.items():
+            masked.apply(self._noises[place], searches)
 
-    def _held(self, masked: Masked) -> list[_Which]:
-        """Return what kinds of noise a text may hold, each with one of its words."""
-        held = self._anywhere.held(masked)
+    def _held(self, masked: Masked) -> list[int]:
+        """Return what ways of noise a text may hold."""
+        flat, starts, words = masked.flat, masked.starts, masked.words
         if not masked.digits:
-            return held
-        if masked.words is not None or len(masked.flat) <= _SMALL:
-            return held + self._near.held(masked)
-        before = masked.before_digits()
-        return held + [one for one in self._near.within(before) if self._lead(one).search(before)]
+            return self._without_digits.held(flat, starts, words)
+        if words is None or not words.is_sparse:
+            return self._needles.held(flat, starts, words)
+        before, around = masked.around_digits()
+        near = [way for way in self._before_digits.held(before, None) if self._lead(way).search(before)]
+        return [*self._without_digits.held(flat, None), *self._around_digits.held(around, None), *near]
 
-    def _lead(self, which: _Which) -> re.Pattern[str]:
+    def _search(self, way: int) -> re.Pattern[str]:
+        """Compile the search for a way of noise at its first use."""
+        place, word = self._ways[way]
+        search = self._searches[way] = _search(self._noises[place], word)
+        return search
+
+    def _lead(self, way: int) -> re.Pattern[str]:
         """Return a search for what stands before a digit where there is such noise."""
-        lead = self._leads.get(which)
+        lead = self._leads.get(way)
         if lead is None:
-            lead = self._leads[which] = re.compile(_head(self._noises[which[0]], which[1]) + _NAMES + r"(?=\0)")
+            place, word = self._ways[way]
+            lead = self._leads[way] = re.compile(_head(self._noises[place], word) + _NAMES + r"(?=\0)")
         return lead
-
-
-class _Needles:
-    """Texts of which each stands for something that a text can only hold together with it."""
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._runs: list[str] = []
-        """The longest run of letters of each."""
-        self._which: list[_Which] = []
-
-    def add(self, text: str, which: _Which) -> None:
-        """Add what stands for a kind of noise and one of its words."""
-        self._texts.append(text)
-        self._runs.append(_longest_run(text))
-        self._which.append(which)
-
-    def within(self, text: str) -> list[_Which]:
-        """Return what those stand for that a text holds."""
-        return list(compress(self._which, map(text.__contains__, self._texts)))
-
-    def held(self, masked: Masked) -> list[_Which]:
-        """Return what those stand for that the flat form of a text holds."""
-        if masked.words is None:
-            return self.within(masked.flat)
-        known = compress(zip(self._texts, self._which, strict=True), map(masked.words.__contains__, self._runs))
-        return [which for text, which in known if text in masked.flat]
 
 
 class Masked:
     """A text that begins with a line's end, and what of it has been masked."""
 
     def __init__(self, text: str) -> None:
+        flat = _flattened(text)
+        is_small = len(flat) <= SMALL
         self.text = text
-        self.flat = flatten(text)
+        self.flat = flat.decode("ascii")
         """The text as `flatten` returns it, but perhaps with what was masked last."""
         self.noise = 0
         """Which kinds of noise were found, as bits of `noises.NOISES`."""
-        self._ends: list[int] = []
-        """Where the parts that were masked last start and end, while the flat text still has them."""
-        self.digits = self.flat.count("0")
-        dense = len(text) > _SMALL and self.digits * _SPARSE > len(text)
-        self.words = _words(self.flat) if dense else None
-        """For a long text full of digits: a text that holds each of its words once."""
+        self._masked: list[tuple[int, int]] = []
+        """What was masked last, while the flat text still has it."""
+        self.digits = flat.count(b"0")
+        self.starts = word_starts(flat) if is_small else None
+        """How the words of a small text start; None: not known."""
+        self.words = None if is_small else Words(flat, self.digits)
+        """What is known of the words that a large text had before anything was masked; None: nothing."""
 
-    def before_digits(self) -> str:
-        """Return what stands before the digits, each time ended by a zero byte; of many separators only the first."""
-        near: list[str] = []
-        for piece in set(self.flat.split("0")):
-            label = piece.rstrip(_SEPARATORS)
-            near.append(label[-_NEAR:] + piece[len(label) : len(label) + _NEAR])
-        return "\0".join([*near, ""])
+    def around_digits(self) -> tuple[str, str]:
+        """Return what stands before the digits and what stands around them, without all that is far from any.
 
-    def held(self, texts: Iterable[str]) -> list[str]:
-        """Return those of some texts that the flat text held before anything was masked."""
-        words, flat = self.words, self.flat
-        if words is None:
-            return [text for text in texts if text in flat]
-        return [text for text in texts if _longest_run(text) in words and text in flat]
+        The first has a zero byte instead of each digit, and of many separators before one only the first.
+        """
+        pieces = self.flat.split("0")
+        before = [one if len(one) <= _NEAR else _end_of(one) for one in pieces]
+        around = [one if len(one) <= _NEAR else f"{one[:_NEAR]}\0{one[-_NEAR:]}" for one in pieces]
+        return "\0".join(before), "0".join(around)
+
+    def places(self, text: str) -> list[int]:
+        """Return where the flat text held another one before anything was masked."""
+        if self.words is not None and not self.words.may_hold(text):
+            return []
+        places: list[int] = []
+        place = self.flat.find(text)
+        while place >= 0:
+            places.append(place)
+            place = self.flat.find(text, place + 1)
+        return places
+
+    def _may_follow(self, words: tuple[str, ...]) -> bool:
+        """Tell whether the text may hold one of some words, where that is told soon."""
+        if self.starts is not None:
+            return not self.starts.isdisjoint(_starts(words))
+        if len(self.flat) <= SMALL:
+            return True
+        return any((self.words is None or self.words.may_hold(word)) and word in self.flat for word in words)
 
     def apply(self, noise: Noise, searches: list[re.Pattern[str]]) -> None:
         """Mask one kind of noise, given the searches for its words that may occur."""
-        if noise.after and len(self.flat) > _SMALL and not self.held(noise.after):
+        if noise.after and not self._may_follow(noise.after):
             return
-        if self._ends:
+        if self._masked:
             self._settle()
         searched = self.text if noise.cased else self.flat[::-1] if noise.mirrored else self.flat
         found = list(searches[0].finditer(searched))
         if len(searches) > 1:
             found = _apart([*found, *[one for search in searches[1:] for one in search.finditer(searched)]])
-        if found:
-            spans = self._spans(noise, found)
-            if spans:
-                self.mask(spans, noise.bits)
+        spans = self._spans(noise, found) if found else []
+        if spans:
+            self.mask(spans, noise.bits)
 
-    def mask(self, spans: Sequence[tuple[int, int]], bits: int) -> None:
+    def mask(self, spans: list[tuple[int, int]], bits: int) -> None:
         """Mask parts of the text, given in order, as a kind of noise."""
-        self._ends = [0, *chain.from_iterable(spans), len(self.text)]
-        self.text = _without(self.text, self._ends)
+        self._masked = spans
+        self.text = _without(self.text, spans)
         self.noise |= bits
+        self.starts = None  # where something was masked in the midst of a word, another one may start
 
     def _settle(self) -> None:
-        self.flat = _without(self.flat, self._ends)
-        self._ends = []
+        self.flat = _without(self.flat, self._masked)
+        self._masked = []
 
     def _spans(self, noise: Noise, found: list[re.Match[str]]) -> list[tuple[int, int]]:
         """Return what is to be masked of matches, in order."""
@@ -211,30 +217,30 @@ class Masked:
 
 def flatten(text: str) -> str:
     """Return a text, equally long, in small ASCII letters, with `0` for every digit and `?` for what is not ASCII."""
+    return _flattened(text).decode("ascii")
+
+
+def _flattened(text: str) -> bytes:
     if not text.isascii():
         for one, other in _ALIKE.items():
-            if one in text:
-                text = text.replace(one, other)
-    return text.encode("ascii", "replace").translate(_FLAT).decode("ascii")
+            text = text.replace(one, other)
+    return text.encode("latin-1", "replace").translate(_FLAT)
 
 
-def _words(flat: str) -> str:
-    """Return a text that holds each word of a long one once, but for such as are parts of hexadecimal numbers."""
-    sample = flat[:_SMALL].split("\n")
-    if len(sample) > 2 * len(set(sample)):
-        flat = "\n".join(set(flat.split("\n")))
-    words = set(flat.encode("ascii").translate(_LETTERS, b"0").decode("ascii").split())
-    return " ".join([word for word in words if word.strip(_HEX)])
+def _end_of(piece: str) -> str:
+    label = piece.rstrip(_SEPARATORS)
+    return label[-_NEAR:] + piece[len(label) : len(label) + _NEAR]
 
 
-def _without(text: str, ends: list[int]) -> str:
-    return "?".join([text[start:end] for start, end in zip(ends[::2], ends[1::2], strict=True)])
-
-
-@cache
-def _longest_run(text: str) -> str:
-    """Return the longest run of letters of a text."""
-    return max(pattern(r"[a-z]*").findall(text), key=len)
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    """Return a text with a mark in the place of some parts, given in order."""
+    kept: list[str] = []
+    last = 0
+    for start, end in spans:
+        kept.append(text[last:start])
+        last = end
+    kept.append(text[last:])
+    return "?".join(kept)
 
 
 def _search(noise: Noise, word: str) -> re.Pattern[str]:
@@ -254,6 +260,11 @@ def _never(before: tuple[str, ...], word: str) -> str:
         return ""
     ends = "".join({one[-2] for one in before})
     return f"(?:(?<![{ends}] {word})|{''.join([f'(?<!{one}{word})' for one in before])})"
+
+
+@cache
+def _starts(words: tuple[str, ...]) -> frozenset[bytes]:
+    return frozenset(map(start_of, words))
 
 
 @cache

@@ -12,4 +12,4 @@ def is_object(value: Json) -> TypeGuard[dict[str, Json]]:
 
 def is_array(value: Json) -> TypeGuard[list[Json]]:
     """Tell whether a value is a JSON array."""
-    return isinstance(value, list | tuple)
+    return isinstance(value, (list, tuple))
