@@ -247,3 +247,23 @@ def test_error_has_its_class_and_recovery(name):
 def test_stated_numbers_tell_the_largest_max_tokens(name, limit_tokens):
     provider, status, body, *_ = ERRORS[name]
     assert classify(report_from({"provider": provider, "status": status, "body": body})).limit_tokens == limit_tokens
+
+
+@pytest.mark.parametrize(
+    ("provider", "message", "expected_class"),
+    [
+        ("anthropic", "max_tokens: 1 > ,", "invalid_request"),
+        ("anthropic", f"max_tokens: 1 > {'9' * 16}", "invalid_request"),
+        ("openai", "This model's maximum context length is , tokens and your request has 5 input tokens", "context_length"),
+        ("openai", "Limit 5, Requested ,", "invalid_request"),
+        ("openai", f"Limit 5, Requested {'9' * 16}", "invalid_request"),
+    ],
+)  # fmt: skip
+def test_a_number_that_cannot_be_one_counts_for_nothing(provider, message, expected_class):
+    verdict = classify(report_from({"provider": provider, "status": 400, "body": error(message)}))
+    assert (verdict.name, verdict.limit_tokens) == (expected_class, None)
+
+
+def test_the_longest_number_that_can_be_one_is_read():
+    body = error(f"max_tokens: 1 > {'9' * 15}")
+    assert classify(report_from({"provider": "anthropic", "status": 400, "body": body})).limit_tokens == 10**15 - 1

@@ -163,6 +163,8 @@ def test_zhipu_states_beijing_time():
         ("1h2m3.5s", 3_723_500),
         ("2 days", 172_800_000),
         ("5 mins", 300_000),
+        ("5 MS", 5),
+        ("5 \u017f", None),  # the long s, which a pattern that ignores case takes for an s
         ("", None),
         ("soon", None),
     ],

@@ -16,6 +16,7 @@ Inner = list[tuple[ErrorObject, Family]]
 
 _POLICY = re.compile(r"(self_harm|[a-z]+)_policy(?:_violation)?")
 _WORDS_READ = 4000
+_MOST_DIGITS = 15
 _CAPITALS = re.compile(r"\(\?P|\\.|[A-Z]")
 
 
@@ -143,7 +144,7 @@ def _with_numbers(row: Words, matched: re.Match[str], error: ErrorObject) -> Fin
     groups = matched.groupdict()
     numbers = {name: _count(value) for name, value in groups.items() if value and name != "category"}
     limit, requested, taken = numbers.get("limit"), numbers.get("requested"), numbers.get("input")
-    if limit is not None and requested is not None and requested <= limit:
+    if "requested" in groups and (limit is None or requested is None or requested <= limit):
         return None  # it fits the limit: only a matter of time
     mark, most = row.mark, numbers.get("most")
     if groups.get("category"):
@@ -159,8 +160,10 @@ def _with_numbers(row: Words, matched: re.Match[str], error: ErrorObject) -> Fin
     )
 
 
-def _count(digits: str) -> int:
-    return int(digits.replace(",", ""))
+def _count(digits: str) -> int | None:
+    """Return the number that a text writes, such as `128,000`; None if it is none, or longer than any count of tokens."""
+    written = digits.replace(",", "")
+    return int(written) if 0 < len(written) <= _MOST_DIGITS else None
 
 
 def _by_status(status: int | None, family: Family, *, page: bool) -> Finding | None:

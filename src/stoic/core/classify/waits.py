@@ -8,14 +8,17 @@ from stoic.core.classify.rules import ErrorObject
 from stoic.core.classify.verdict import Evidence
 from stoic.records import Json
 
-_UNITS_MS = {
+_UNIT_MS = {
     "ms": 1, "millisecond": 1, "s": 1000, "sec": 1000, "second": 1000, "秒": 1000, "m": 60_000, "min": 60_000,
     "minute": 60_000, "分钟": 60_000, "分": 60_000, "h": 3_600_000, "hr": 3_600_000, "hour": 3_600_000,
     "小时": 3_600_000, "d": 86_400_000, "day": 86_400_000, "天": 86_400_000,
 }  # fmt: skip
+_UNITS_MS = {f"{name}s": amount for name, amount in _UNIT_MS.items()} | _UNIT_MS
+"""By unit, one or many; `ms` is no plural of `m`."""
 _UNIT = r"(?:milliseconds?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd](?![a-z])|秒|分钟|分|小时|天)"
 _DURATION = rf"\d+(?:\.\d+)?\s*{_UNIT}(?:[\s,]*(?:and\s+)?\d+(?:\.\d+)?\s*{_UNIT})*"
-_PIECE = re.compile(rf"(\d+(?:\.\d+)?)\s*({_UNIT})", re.IGNORECASE)
+_PIECE = re.compile(rf"(\d+(?:\.\d+)?)\s*({_UNIT})")
+"""One part of a duration in lower case."""
 _IN_WORDS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -135,7 +138,7 @@ def _used_up(headers: dict[str, str], reset_name: str) -> bool:
 def _reset_ms(value: str, now_ms: int | None) -> float | None:
     amount = number(value)
     if amount is None:
-        return duration_ms(value) if _PIECE.match(value) else _until(date_ms(value, 0), now_ms)
+        return duration_ms(value) if _PIECE.match(value.lower()) else _until(date_ms(value, 0), now_ms)
     return _amount_ms(amount, now_ms)
 
 
@@ -237,7 +240,7 @@ def _from_text(error: ErrorObject, now_ms: int | None, zone_hours: int) -> State
 
 def duration_ms(value: str) -> float | None:
     """Return a duration such as `1m30s`, `480ms` or `2 hours and 5 minutes` in milliseconds; None if it is none."""
-    total = [float(amount) * _unit_ms(unit) for amount, unit in _PIECE.findall(value)]
+    total = [float(amount) * _UNITS_MS[unit] for amount, unit in _PIECE.findall(value.lower())]
     return sum(total) if total else None
 
 
@@ -246,11 +249,6 @@ def _clock_ms(value: str) -> float:
     days, _, clock = value.rpartition(".")
     hours, minutes, seconds = (int(part) for part in clock.split(":"))
     return 1000 * (int(days or 0) * 86_400 + hours * 3600 + minutes * 60 + seconds)
-
-
-def _unit_ms(unit: str) -> int:
-    name = unit.lower()
-    return _UNITS_MS[name] if name in _UNITS_MS else _UNITS_MS[name.rstrip("s")]
 
 
 # ---- dates --------------------------------------------------------------------------------------
