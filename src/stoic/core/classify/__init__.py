@@ -7,9 +7,12 @@ plain reply.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stoic.core.classify.verdict import Evidence, Verdict
     from stoic.records import Report
 
@@ -29,14 +32,25 @@ def classify(report: Report) -> Verdict:
     Returns:
         The verdict; its `failure` is None for a complete and normal reply. Never raises for what a report holds.
     """
+    is_plain, verdict = _short_cut()
+    return verdict(failure=None, request_id=report.request_id) if is_plain(report) else _judge()(report)
+
+
+@cache  # the statement that imports would be run again for every report
+def _short_cut() -> tuple[Callable[[Report], bool], type[Verdict]]:
+    """Load what names a plain reply."""
     from stoic.core.classify.plain import is_plain  # noqa: PLC0415 -- the budget of this import (module docstring)
     from stoic.core.classify.verdict import Verdict  # noqa: PLC0415 -- as above
 
-    if is_plain(report):
-        return Verdict(failure=None, request_id=report.request_id)
+    return is_plain, Verdict
+
+
+@cache
+def _judge() -> Callable[[Report], Verdict]:
+    """Load what judges every other report."""
     from stoic.core.classify.judge import judge  # noqa: PLC0415 -- as above
 
-    return judge(report)
+    return judge
 
 
 def report_from(exchange: dict[str, Any]) -> Report:

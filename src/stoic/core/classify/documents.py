@@ -9,12 +9,16 @@ from stoic.core.classify.shapes import chat, converse, generate, messages, ndjso
 from stoic.records import Json, Report
 
 _SHAPES: tuple[ModuleType, ...] = (responses, messages, converse, ndjson, chat, generate, single_vendor)
+_KEYS = frozenset[str]().union(*(shape.KEYS for shape in _SHAPES))
+"""Documents with none of these keys, such as an error, are of no shape."""
 
 
 def documents_of(body: Json, events: list[dict[str, Json]]) -> list[Document]:
     """Return the JSON values of an answer in order: those of its body, which must be decoded, then those of its events."""
-    found = [Document(path=f"body[{index}]", data=mapping(entry), raw=entry) for index, entry in enumerate(items(body))]
-    if not found and body is not None:
+    found: list[Document] = []
+    if isinstance(body, list) and body:
+        found += [Document(path=f"body[{at}]", data=mapping(entry), raw=entry) for at, entry in enumerate(items(body))]
+    elif body is not None:
         found.append(Document(path="body", data=mapping(body), raw=body))
     for index, event in enumerate(events):
         data = decoded(event.get("data"))
@@ -27,7 +31,8 @@ def read_reply(report: Report, documents: list[Document]) -> Reading:
     """Return what the reply holds; what a live attempt's wire assembled takes the place of what its events say."""
     # A request for a stream may be answered by a body: an error, or a server that does not stream.
     failed = report.body is not None or (report.status or 0) >= 400  # noqa: PLR2004 -- the error statuses of HTTP
-    reading = fresh(stream=bool(report.events) or (report.stream and not failed))
+    assembled = report.parts is not None
+    reading = fresh(stream=bool(report.events) or (report.stream and not failed), assembled=assembled)
     shape = _shape_of(documents)
     shape.read(documents, reading)
     _read_guardrail(documents, reading)
@@ -50,7 +55,10 @@ def _read_guardrail(documents: list[Document], reading: Reading) -> None:
 
 
 def _shape_of(documents: list[Document]) -> ModuleType:
-    for shape in _SHAPES:
+    keys = set[str]().union(*[one.data for one in documents], [one.event for one in documents])
+    for shape in () if _KEYS.isdisjoint(keys) else _SHAPES:
+        if shape.KEYS.isdisjoint(keys):
+            continue
         reads = shape.reads
         for document in documents:
             if reads(document.data) or (shape is converse and document.event in converse.EVENTS):

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
-from stoic.core.classify import providers, shared_codes
+from stoic.core.classify import known_texts, providers, shared_codes
 from stoic.core.classify.error_objects import in_message
 from stoic.core.classify.fields import at, code_like, filtered_names, fold, items, mapping, shortened, text
 from stoic.core.classify.rules import TIMEOUT, ErrorObject, Family, Finding, Mark, Words, refused
@@ -17,17 +16,6 @@ Inner = list[tuple[ErrorObject, Family]]
 _POLICY = re.compile(r"(self_harm|[a-z]+)_policy(?:_violation)?")
 _WORDS_READ = 4000
 _MOST_DIGITS = 15
-_CAPITALS = re.compile(r"\(\?P|\\.|[A-Z]")
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Return a known text's pattern for a text in lower case, compiled when the first error of its provider comes.
-
-    A pattern that ignores case is searched four times slower: it has no fixed beginning to look for.
-    """
-    lowered = _CAPITALS.sub(lambda found: found[0] if len(found[0]) > 1 else found[0].lower(), pattern)
-    return re.compile(lowered, re.DOTALL)
 
 
 def judge(error: ErrorObject, family: Family, inner: Inner, *, page: bool) -> Finding | None:
@@ -40,31 +28,38 @@ def judge(error: ErrorObject, family: Family, inner: Inner, *, page: bool) -> Fi
         page: Whether it came as a page for people.
     """
     found = _opened(inner) or specific(error, family)
-    by_status = _by_status(error.status, family, page=page)
-    if found and by_status and by_status.mark == TIMEOUT and found.mark.failure is FailureClass.SERVER_ERROR:
-        return by_status  # "server error" on a timeout's status: the status is the more exact of the two
-    found = _confirmed(found, by_status) or found or by_status or _by_code(error, shared_codes.VAGUE)
+    status = by_status(error.status, family, page=page)
+    if found is None:
+        found = status or _by_code(error, shared_codes.VAGUE, {})[1]
+    elif status is not None:
+        if found.mark.failure is FailureClass.SERVER_ERROR and status.mark == TIMEOUT:
+            return status  # "server error" on a timeout's status: the status is the more exact of the two
+        found = _confirmed(found, status) or found
     return found and _completed(found, error, family)
 
 
 def by_status(status: int | None, family: Family, *, page: bool) -> Finding | None:
     """Return what an HTTP status alone means at this provider."""
-    return _by_status(status, family, page=page)
+    if status is None:
+        return None
+    mark = family.statuses.get(status) or shared_codes.by_status(status, page=page)
+    return mark and Finding(mark=mark, field="status", value=str(status))
 
 
 def specific(error: ErrorObject, family: Family) -> Finding | None:
     """Return what an error's own codes or known text mean, without the status."""
-    return (
-        (family.read(error) if family.read else None)
-        or _counted(_by_code(error, family.codes, shared_codes.CODES, firm=True), error, family)
-        or _by_policy(error)
-        or _by_words_or_code(error, family)
-    )
+    read = family.read(error) if family.read else None
+    if read is not None:
+        return read
+    firm, coded = _by_code(error, family.codes, shared_codes.CODES)
+    if firm is not None:
+        return _counted(firm, error, family)
+    return _by_policy(error) or _by_words_or_code(coded, error, family)
 
 
-def _counted(coded: Finding | None, error: ErrorObject, family: Family) -> Finding | None:
+def _counted(coded: Finding, error: ErrorObject, family: Family) -> Finding:
     """Return an overflow that a code states with the numbers of its text: a smaller `max_tokens` may be enough."""
-    if coded is None or coded.mark.failure is not FailureClass.CONTEXT_LENGTH:
+    if coded.mark.failure is not FailureClass.CONTEXT_LENGTH:
         return coded
     said = _by_words(error, family)
     if said is None or said.limit_tokens is None or said.mark.failure is not coded.mark.failure:
@@ -72,9 +67,9 @@ def _counted(coded: Finding | None, error: ErrorObject, family: Family) -> Findi
     return Finding(mark=said.mark, field=coded.field, value=coded.value, limit_tokens=said.limit_tokens)
 
 
-def _by_words_or_code(error: ErrorObject, family: Family) -> Finding | None:
+def _by_words_or_code(coded: Finding | None, error: ErrorObject, family: Family) -> Finding | None:
     """Return what a known text says, unless a code already says the same: structure is the better evidence."""
-    said, coded = _by_words(error, family), _by_code(error, family.codes, shared_codes.CODES)
+    said = _by_words(error, family)
     return _confirmed(said, coded) or said or coded
 
 
@@ -97,28 +92,36 @@ def _opened(inner: Inner) -> Finding | None:
 
 def inside(error: ErrorObject, family: Family) -> Inner:
     """Return the errors inside an error, each with what is known of its own provider."""
-    opened = family.open(error) if family.open else []
-    written = in_message(error.message, error.message_field, error.status)
-    return [
-        *((inner, providers.family(provider)) for inner, provider in opened),
-        *((inner, family) for inner in written),
-    ]
+    written = error.written
+    if written is None:
+        written = in_message(error.message, error.message_field, error.status)
+    found = [(inner, family) for inner in written] if written else []
+    if family.open is None:
+        return found
+    return [*((inner, providers.family(provider)) for inner, provider in family.open(error)), *found]
 
 
-def _by_code(error: ErrorObject, *tables: dict[str, Mark], firm: bool = False) -> Finding | None:
-    """Return what the most specific known code means; a code's first table counts."""
+def _by_code(
+    error: ErrorObject, own: dict[str, Mark], shared: dict[str, Mark]
+) -> tuple[Finding | None, Finding | None]:
+    """Return what the most specific firm code means, and the most specific known one; a code's own table counts first."""
+    first: Finding | None = None
     for field, value in error.codes:
         code = fold(value)
-        mark = next((table[code] for table in tables if code in table), None)
-        if mark is not None and (mark.firm or not firm):
-            return Finding(mark=mark, field=field, value=value)
-    return None
+        mark = own.get(code) or shared.get(code)
+        if mark is None:
+            continue
+        found = Finding(mark=mark, field=field, value=value)
+        first = first or found
+        if mark.firm:
+            return found, first
+    return None, first
 
 
 def _by_policy(error: ErrorObject) -> Finding | None:
     """OpenAI names a policy verdict `<category>_policy` or `<category>_policy_violation`; the set is open."""
     for field, value in error.codes:
-        matched = _POLICY.fullmatch(value)
+        matched = _POLICY.fullmatch(value) if "_policy" in value else None
         if matched:
             # Misalignment is a verdict on what the agent was about to do, to be reviewed by a person.
             scope = "agent_action" if matched[1] == "misalignment" else None
@@ -127,17 +130,17 @@ def _by_policy(error: ErrorObject) -> Finding | None:
 
 
 def _by_words(error: ErrorObject, family: Family) -> Finding | None:
-    message = error.message[:_WORDS_READ].lower()
-    if not message:
-        return None
-    for row in family.words:
-        if row.statuses and error.status is not None and error.status not in row.statuses:
-            continue
-        matched = _compiled(row.pattern).search(message)
-        found = matched and _with_numbers(row, matched, error)
+    message = _read_of(error)
+    for row, matched in known_texts.matches(family, message, error.status) if message else ():
+        found = _with_numbers(row, matched, error)
         if found:
             return found
     return None
+
+
+def _read_of(error: ErrorObject) -> str:
+    """Return what is read of an error's text."""
+    return error.message[:_WORDS_READ].lower()
 
 
 def _with_numbers(row: Words, matched: re.Match[str], error: ErrorObject) -> Finding | None:
@@ -166,13 +169,6 @@ def _count(digits: str) -> int | None:
     return int(written) if 0 < len(written) <= _MOST_DIGITS else None
 
 
-def _by_status(status: int | None, family: Family, *, page: bool) -> Finding | None:
-    if status is None:
-        return None
-    mark = family.statuses.get(status) or shared_codes.by_status(status, page=page)
-    return mark and Finding(mark=mark, field="status", value=str(status))
-
-
 # ---- what more a refusal's error says ------------------------------------------------------------
 
 
@@ -186,14 +182,22 @@ def _completed(found: Finding, error: ErrorObject, family: Family) -> Finding:
     category, where = named, mark.where
     for name, side in _filters(error.data):
         category, where = category or name, where or side
-    said = _by_words(error, family) if category is None or where is None else None
-    if said and said.mark.failure is FailureClass.REFUSAL:
-        category, where = category or said.mark.category, where or said.mark.where
+    said = _refusing_words(error, family) if not found.by_text and (category is None or where is None) else None
+    if said is not None:
+        category, where = category or said.category, where or said.where
     complete = Mark(
         failure=mark.failure, axis=mark.axis, category=category or mark.category, where=where, scope=mark.scope
     )
     value = "" if found.by_text else found.value
     return Finding(mark=complete, field=found.field, value=code_like(value))
+
+
+def _refusing_words(error: ErrorObject, family: Family) -> Mark | None:
+    """Return what a known text says, if that is a refusal."""
+    if not known_texts.may_refuse(family, _read_of(error), error.status):
+        return None
+    said = _by_words(error, family)
+    return said.mark if said and said.mark.failure is FailureClass.REFUSAL else None
 
 
 def _filters(data: dict[str, Json]) -> Iterator[tuple[str | None, str | None]]:
@@ -205,5 +209,5 @@ def _filters(data: dict[str, Json]) -> Iterator[tuple[str | None, str | None]]:
     for entry in items(data.get("content_filters")):
         if mapping(entry).get("blocked") is True:
             side = {"prompt": "prompt", "completion": "completion"}.get(text(at(entry, "source_type")))
-            names = list(filtered_names(at(entry, "content_filter_results")))
+            names = filtered_names(at(entry, "content_filter_results"))
             yield (names[0] if names else None), side

@@ -21,13 +21,20 @@ _WRAPPED = re.compile(
 )
 """A text that is an error as a whole, or after the prefix of an SDK; JSON quoted amid prose does not count."""
 _PYTHON_TOKEN = re.compile(r"""'[^']*'|"[^"]*"|\b(?:None|True|False)\b""")
+_PYTHON_NAME = re.compile(r"\b(?:None|True|False)\b")
 _PYTHON_NAMES = {"None": "null", "True": "true", "False": "false"}
 _NO_ERROR_WORDS = frozenset({"", "none", "null", "ok", "success", "0", "200"})
 _ANSWER_KEYS = ("choices", "candidates", "output", "content", "response", "result", "generated_text")
 _MESSAGE_KEYS = ("message", "Message", "error_msg", "errorMessage", "msg", "status_msg", "detail", "error_description")
 _CODE_KEYS = ("code", "Code", "error_code", "status_code", "error_type", "type", "__type", "status")
+_NESTED_CODES = (("details", "error_code"), ("innererror", "innererror", "code"), ("innererror", "code"))
 _CODE_HOLDERS = frozenset({"details", "detail", "innererror", "metadata"})
+_FLAT_CODES = frozenset({"error_code", "code", "__type"})
 _ERROR_HOLDERS = ("Error", "ErrorMsg", "base_resp")
+_HOLDERS = frozenset({*_ERROR_HOLDERS, "error", "errors", "detail", "header", "success"})
+"""The keys that `_nested` looks below; most documents of a stream have none of them."""
+_ENCLOSERS = frozenset({"Response", "response", "choices"})
+"""The keys that `_enclosed` looks below."""
 _DEPTH = 4
 
 
@@ -36,64 +43,68 @@ def is_page(body: Json) -> bool:
     return isinstance(body, str) and _PAGE.search(body[:2000]) is not None
 
 
-def in_body(body: Json, status: int | None) -> Iterator[ErrorObject]:
-    """Yield the error objects of an answer that was no stream; the most specific first."""
+def in_body(body: Json, status: int | None) -> list[ErrorObject]:
+    """Return the error objects of an answer that was no stream; the most specific first."""
+    if body is None:
+        return []
     failed = status is not None and status >= 400  # noqa: PLR2004 -- the first error status of HTTP
     if isinstance(body, str):
         if failed and body.strip() and not is_page(body):
-            yield ErrorObject(path="body", data={}, codes=[], message=body, message_field="body", status=status)
-        return
-    yield from _found(body, "body", status, failed=failed, depth=0)
+            return [ErrorObject(path="body", data={}, codes=[], message=body, message_field="body", status=status)]
+        return []
+    return _found(body, "body", status, failed=failed, depth=0)
 
 
-def in_event(name: str, data: Json, path: str) -> Iterator[ErrorObject]:
-    """Yield the error objects of one stream event.
+def in_event(name: str, data: Json, path: str) -> list[ErrorObject]:
+    """Return the error objects of one stream event.
 
     Args:
         name: The event's name, or nothing.
         data: Its data, decoded.
-        path: Where the event stands.
+        path: Where its data stands.
     """
     if name[-9:].lower() == "exception":  # AWS event streams name the event after the exception
-        yield _error(mapping(data), f"{path}.data", None, extra=[(f"{path}.event", name)])
-        return
+        return [_error(mapping(data), path, None, extra=[(f"{path.removesuffix('.data')}.event", name)])]
     if name == "error" and isinstance(data, str) and data.strip():
-        yield ErrorObject(path=f"{path}.data", data={}, codes=[], message=data, message_field=f"{path}.data")
-        return
-    for key, value in mapping(data).items():
+        return [ErrorObject(path=path, data={}, codes=[], message=data, message_field=path)]
+    named: list[ErrorObject] = []
+    for key, value in mapping(data).items():  # a comprehension is a call for each of a stream's events
         if key[-9:] == "Exception":
-            yield _error(mapping(value), f"{path}.data.{key}", None, extra=[(f"{path}.data", key)])
-    yield from _found(data, f"{path}.data", None, failed=name == "error", depth=0)
+            named.append(_error(mapping(value), f"{path}.{key}", None, extra=[(path, key)]))
+    return named + _found(data, path, None, failed=name == "error", depth=0)
 
 
-def in_message(message: str, path: str, status: int | None) -> Iterator[ErrorObject]:
-    """Yield the error objects written inside a text, as SDKs and gateways do: `Error code: 429 - {'error': …}`."""
-    if "{" not in message and "[" not in message:
-        return
-    matched = _WRAPPED.match(message.strip())
-    if matched:
-        yield from _found(_parsed(matched["inner"]), path, status, failed=True, depth=1)
+def in_message(message: str, path: str, status: int | None) -> list[ErrorObject]:
+    """Return the error objects written inside a text, as SDKs and gateways do: `Error code: 429 - {'error': …}`."""
+    matched = _WRAPPED.match(message.strip()) if "{" in message else None
+    return _found(_parsed(matched["inner"]), path, status, failed=True, depth=1) if matched else []
 
 
 def _parsed(inner: str) -> Json:
     """Return the JSON or Python literal that a text begins with, or None."""
-    end = max(inner.rfind("}"), inner.rfind("]")) + 1
-    for written in (inner[:end], _as_json(inner[:end])):
+    literal = inner[: max(inner.rfind("}"), inner.rfind("]")) + 1]
+    for write in (str, _as_json):
         try:
-            return msgspec.json.decode(written.encode(errors="replace"))
+            return msgspec.json.decode(write(literal).encode(errors="replace"))
         except (msgspec.DecodeError, RecursionError):
             pass
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an odd escape in somebody's text is no news for our user's terminal
         try:
-            return ast.literal_eval(inner[:end])
+            return ast.literal_eval(literal)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             return None
 
 
 def _as_json(literal: str) -> str:
     """Return a Python literal as JSON; one with escapes in it does not become any, and is left to Python's own parser."""
-    return literal if "\\" in literal else _PYTHON_TOKEN.sub(_json_token, literal)
+    if "\\" in literal:
+        return literal
+    if '"' in literal:
+        return _PYTHON_TOKEN.sub(_json_token, literal)
+    pieces = literal.split("'")  # every second one is a text
+    pieces[::2] = _PYTHON_NAME.sub(_json_token, "'".join(pieces[::2])).split("'")
+    return '"'.join(pieces)
 
 
 def _json_token(token: re.Match[str]) -> str:
@@ -101,62 +112,67 @@ def _json_token(token: re.Match[str]) -> str:
     return _PYTHON_NAMES.get(word) or '"' + word[1:-1].replace('"', '\\"') + '"'
 
 
-def _found(value: Json, path: str, status: int | None, *, failed: bool, depth: int) -> Iterator[ErrorObject]:
-    """Yield what looks like an error below a value."""
+def _found(value: Json, path: str, status: int | None, *, failed: bool, depth: int) -> list[ErrorObject]:
+    """Return what looks like an error below a value."""
     if depth > _DEPTH:
-        return
+        return []
     if isinstance(value, list):
-        for index, entry in enumerate(items(value)[:3]):
-            yield from _found(entry, f"{path}[{index}]", status, failed=failed, depth=depth + 1)
-        return
+        return [
+            error
+            for index, entry in enumerate(items(value)[:3])
+            for error in _found(entry, f"{path}[{index}]", status, failed=failed, depth=depth + 1)
+        ]
     data = mapping(value)
-    nested = list(_nested(data, path, status, failed=failed, depth=depth))
-    yield from nested
-    if not nested and _is_flat_error(data, failed=failed):
-        yield _error(data, path, status)
+    nested: list[ErrorObject] = []
+    if not _HOLDERS.isdisjoint(data):
+        nested = _nested(data, path, status, failed=failed, depth=depth)
+    if not _ENCLOSERS.isdisjoint(data):
+        nested += _enclosed(data, path, status, depth)
+    return nested or ([_error(data, path, status)] if _is_flat_error(data, failed=failed) else [])
 
 
-def _nested(data: dict[str, Json], path: str, status: int | None, *, failed: bool, depth: int) -> Iterator[ErrorObject]:
-    """Yield the errors below the keys that hold them."""
+def _nested(data: dict[str, Json], path: str, status: int | None, *, failed: bool, depth: int) -> list[ErrorObject]:
+    """Return the errors below the keys that hold them."""
+    found: list[ErrorObject] = []
     inner = data.get("error")
     if isinstance(inner, str) and inner.lower() not in _NO_ERROR_WORDS:
-        yield _error(data, path, status, message=(inner, f"{path}.error"))
+        found.append(_error(data, path, status, message=(inner, f"{path}.error")))
     elif isinstance(inner, dict) and inner:
-        yield from _object_error(mapping(inner), data, f"{path}.error", status, depth)
+        found += _object_error(mapping(inner), data, f"{path}.error", status, depth)
     for key in _ERROR_HOLDERS:
         if key in data and mapping(data[key]) and number(at(data, key, "status_code")) != 0:
-            yield _error(mapping(data[key]), f"{path}.{key}", status)
+            found.append(_error(mapping(data[key]), f"{path}.{key}", status))
     if "header" in data and number(at(data, "header", "code")):  # iFlytek's WebSocket answers
-        yield _error(mapping(data["header"]), f"{path}.header", status)
+        found.append(_error(mapping(data["header"]), f"{path}.header", status))
     if data.get("success") is False or (failed and "errors" in data):
-        yield from _found(data.get("errors"), f"{path}.errors", status, failed=True, depth=depth + 1)
+        found += _found(data.get("errors"), f"{path}.errors", status, failed=True, depth=depth + 1)
     if failed and isinstance(data.get("detail"), dict):
-        yield from _found(data["detail"], f"{path}.detail", status, failed=True, depth=depth + 1)
-    yield from _enclosed(data, path, status, depth)
+        found += _found(data["detail"], f"{path}.detail", status, failed=True, depth=depth + 1)
+    return found
 
 
-def _enclosed(data: dict[str, Json], path: str, status: int | None, depth: int) -> Iterator[ErrorObject]:
-    """Yield the errors of what a document encloses: a response, or one of a reply's choices."""
+def _enclosed(data: dict[str, Json], path: str, status: int | None, depth: int) -> list[ErrorObject]:
+    """Return the errors of what a document encloses: a response, or one of a reply's choices."""
+    found: list[ErrorObject] = []
     if "Response" in data and mapping(data["Response"]):  # Tencent wraps every answer so
-        yield from _found(data["Response"], f"{path}.Response", status, failed=False, depth=depth + 1)
-    response = mapping(data.get("response"))
-    if response.get("error") and text(data.get("type")).startswith("response."):
-        yield from _found(response, f"{path}.response", status, failed=False, depth=depth + 1)
+        found += _found(data["Response"], f"{path}.Response", status, failed=False, depth=depth + 1)
+    if "response" in data and at(data, "response", "error") and text(data.get("type")).startswith("response."):
+        found += _found(data["response"], f"{path}.response", status, failed=False, depth=depth + 1)
     for index, choice in enumerate(items(data.get("choices"))[:3]):
         if mapping(choice).get("error"):
-            yield from _found(choice, f"{path}.choices[{index}]", status, failed=False, depth=depth + 1)
+            found += _found(choice, f"{path}.choices[{index}]", status, failed=False, depth=depth + 1)
+    return found
 
 
 def _object_error(
     inner: dict[str, Json], outer: dict[str, Json], path: str, status: int | None, depth: int
-) -> Iterator[ErrorObject]:
-    """Yield an error object, or the one inside it."""
+) -> list[ErrorObject]:
+    """Return an error object, or the ones inside it."""
     if isinstance(inner.get("error"), dict | str) and inner.get("error"):
-        yield from _found(inner, path, status, failed=True, depth=depth + 1)
-        return
+        return _found(inner, path, status, failed=True, depth=depth + 1)
     outer_code = word(outer.get("code"))
     extra = [(f"{path.removesuffix('.error')}.code", outer_code)] if outer_code else []
-    yield _error(inner, path, status, after=extra, around=outer)
+    return [_error(inner, path, status, after=extra, around=outer)]
 
 
 def _is_flat_error(data: dict[str, Json], *, failed: bool) -> bool:
@@ -165,13 +181,14 @@ def _is_flat_error(data: dict[str, Json], *, failed: bool) -> bool:
         return False
     if failed:
         return True
-    if data.get("object") == "error" or data.get("type") == "error" or data.get("event_type") == "error":
+    if "error" in (data.get("type"), data.get("object"), data.get("event_type")):
         return True
+    if _FLAT_CODES.isdisjoint(data):
+        return False
     if data.get("error_code") not in (None, 0, "0", ""):
         return True
-    answered = any(data.get(key) for key in _ANSWER_KEYS)
     named = word(data.get("code")).lower() not in _NO_ERROR_WORDS or "__type" in data
-    return named and not answered and isinstance(data.get("message"), str)
+    return named and isinstance(data.get("message"), str) and not any(map(data.get, _ANSWER_KEYS))
 
 
 def _error(
@@ -184,12 +201,11 @@ def _error(
     after: list[tuple[str, str]] | None = None,
     around: dict[str, Json] | None = None,
 ) -> ErrorObject:
-    found = list(_codes(data, path))
     said, field = message or _message(data, path)
     return ErrorObject(
         path=path,
         data=data,
-        codes=[*(extra or []), *found, *(after or [])],
+        codes=[*(extra or []), *_codes(data, path), *(after or [])],
         message=said,
         message_field=field,
         status=status if status is not None and status >= 400 else _named_status(data),  # noqa: PLR2004 -- HTTP errors
@@ -207,26 +223,28 @@ def _message(data: dict[str, Json], path: str) -> tuple[str, str]:
     return "", path
 
 
-def _codes(data: dict[str, Json], path: str) -> Iterator[tuple[str, str]]:
-    """Yield an error's codes, from the most specific to the widest."""
-    nested = not data.keys().isdisjoint(_CODE_HOLDERS)
-    if nested:
-        yield from _nested_codes(data, path)
+def _codes(data: dict[str, Json], path: str) -> list[tuple[str, str]]:
+    """Return an error's codes, from the most specific to the widest."""
+    nested = not _CODE_HOLDERS.isdisjoint(data) and any(map(data.get, _CODE_HOLDERS))
+    found = list(_nested_codes(data, path)) if nested else []
     for key in _CODE_KEYS:
-        value = word(data[key]) if key in data else ""
+        if key not in data:
+            continue
+        value = word(data[key])
         if key == "__type":
             value = value.rpartition("#")[2]
         if value.lower() not in _NO_ERROR_WORDS:
-            yield f"{path}.{key}", value
+            found.append((f"{path}.{key}", value))
     if nested:
-        yield from _word_at(data, path, "metadata", "provider_code")
+        found += _word_at(data, path, "metadata", "provider_code")
+    return found
 
 
 def _nested_codes(data: dict[str, Json], path: str) -> Iterator[tuple[str, str]]:
     """Yield the codes in an error's own objects, which say more than its first level."""
-    yield from _word_at(data, path, "details", "error_code")
-    yield from _word_at(data, path, "innererror", "innererror", "code")
-    yield from _word_at(data, path, "innererror", "code")
+    for keys in _NESTED_CODES:
+        if data.get(keys[0]):
+            yield from _word_at(data, path, *keys)
     for index, detail in enumerate(items(data.get("details"))):
         yield from _word_at(mapping(detail), f"{path}.details[{index}]", "reason")
     for detail in items(data.get("detail"))[:1]:
@@ -234,10 +252,9 @@ def _nested_codes(data: dict[str, Json], path: str) -> Iterator[tuple[str, str]]
     yield from _word_at(data, path, "metadata", "error_type")
 
 
-def _word_at(data: dict[str, Json], path: str, *keys: str) -> Iterator[tuple[str, str]]:
+def _word_at(data: dict[str, Json], path: str, *keys: str) -> list[tuple[str, str]]:
     value = word(at(data, *keys))
-    if value:
-        yield ".".join((path, *keys)), value
+    return [(".".join((path, *keys)), value)] if value else []
 
 
 def _named_status(data: dict[str, Json]) -> int | None:

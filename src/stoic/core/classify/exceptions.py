@@ -188,16 +188,28 @@ def carried_errors(exception: ExceptionFact, status: int | None) -> list[ErrorOb
 
 def _carried_by(exception: ExceptionFact, path: str, status: int | None) -> list[ErrorObject]:
     found_status = _status(exception, status)
-    found = [
-        *in_body(exception.fields.get("body"), found_status or 400),
-        *in_message(exception.message, f"{path}.message", found_status),
-        *_own_fields(exception, path, found_status),
-    ]
+    written = in_message(exception.message, f"{path}.message", found_status)
+
+    def carried(codes: list[tuple[str, str]]) -> ErrorObject:
+        return ErrorObject(
+            path=path,
+            data={},
+            codes=codes,
+            message=exception.message,
+            message_field=f"{path}.message",
+            status=found_status,
+            written=written,
+        )
+
+    found = [*in_body(exception.fields.get("body"), found_status or 400), *written]
+    own = _own_codes(exception, path)
+    if own:
+        found.append(carried(own))
     named = _BOTO.search(exception.message) or _GRPC.search(exception.message)
     if named:
-        found.append(_carried(path, [(f"{path}.message", named[1])], exception.message, found_status))
+        found.append(carried([(f"{path}.message", named[1])]))
     elif not found and found_status is not None:
-        found.append(_carried(path, [(f"{path}.type", _last(exception.type))], exception.message, found_status))
+        found.append(carried([(f"{path}.type", _last(exception.type))]))
     return found
 
 
@@ -206,18 +218,13 @@ def _causes(exception: ExceptionFact) -> list[tuple[str, str]]:
     return [(name.strip(), message.strip()) for name, _, message in parted]
 
 
-def _carried(path: str, codes: list[tuple[str, str]], message: str, status: int | None) -> ErrorObject:
-    return ErrorObject(path=path, data={}, codes=codes, message=message, message_field=f"{path}.message", status=status)
-
-
-def _own_fields(exception: ExceptionFact, path: str, status: int | None) -> list[ErrorObject]:
+def _own_codes(exception: ExceptionFact, path: str) -> list[tuple[str, str]]:
     """Return what the exception's own attributes name, such as `code` or `error_type`."""
-    found = [
-        (f"{path}.{key}", word(exception.fields.get(key)))
+    return [
+        (f"{path}.{key}", code)
         for key in ("error_code", "code", "error_type")
-        if word(exception.fields.get(key))
+        if (code := word(exception.fields.get(key)))
     ]
-    return [_carried(path, found, exception.message, status)] if found else []
 
 
 def _status(exception: ExceptionFact, status: int | None) -> int | None:

@@ -3,7 +3,7 @@
 from stoic.core.classify import error_meaning, exceptions, naming, providers, replies, waits
 from stoic.core.classify.documents import documents_of, read_reply
 from stoic.core.classify.error_objects import in_body, in_event, is_page
-from stoic.core.classify.fields import decoded, mapping, shortened, text
+from stoic.core.classify.fields import at, decoded, shortened, text
 from stoic.core.classify.reading import Document, Reading
 from stoic.core.classify.rules import TRUNCATED, UNKNOWN, ErrorObject, Family, Finding
 from stoic.core.classify.verdict import Evidence, Verdict
@@ -45,16 +45,17 @@ def _family(report: Report, errors: list[ErrorObject]) -> Family:
     family = providers.family(report.provider)
     if not family.compatible:
         return family
-    named = next(filter(None, (naming.named_by(error, report.headers) for error in errors)), None)
-    return providers.family_behind(report.provider, named)
+    for error in errors:
+        named = naming.named_by(error, report.headers)
+        if named:
+            return providers.family_behind(report.provider, named)
+    return family
 
 
 def _errors(report: Report, body: Json, documents: list[Document]) -> list[ErrorObject]:
     events = documents[len(documents) - len(report.events) :]
-    found = [
-        error for index, event in enumerate(events) for error in in_event(event.event, event.raw, f"events[{index}]")
-    ]
-    found.extend(in_body(body, report.status))
+    found = [error for event in events for error in in_event(event.event, event.raw, event.path)]
+    found += in_body(body, report.status)
     header = report.headers.get("x-amzn-errortype", "").partition(":")[0]
     if header:  # AWS names the exception beside the body
         code = ("headers.x-amzn-errortype", header)
@@ -192,9 +193,16 @@ def _request_id(report: Report, reading: Reading, errors: list[ErrorObject]) -> 
 
 
 def _stated_request_id(report: Report, errors: list[ErrorObject]) -> str | None:
-    events = (mapping(event.get("data")) for event in report.events)
-    for holder in (mapping(report.body), *events, *(error.data for error in errors)):
-        for key in ("request_id", "requestId"):
-            if key in holder and text(holder[key]):
-                return text(holder[key])
-    return None
+    stated = _request_id_in(report.body)
+    for event in report.events:
+        stated = stated or _request_id_in(event.get("data"))
+    for error in errors:
+        stated = stated or _request_id_in(error.data)
+    return stated or None
+
+
+def _request_id_in(holder: Json) -> str:
+    """Return the id that an object itself states, or nothing."""
+    if isinstance(holder, dict) and ("request_id" in holder or "requestId" in holder):
+        return text(at(holder, "request_id")) or text(at(holder, "requestId"))
+    return ""

@@ -102,15 +102,17 @@ def _by_digits(code: str, kind: str, *, typed: bool) -> str | None:
 
 
 def _by_code(error: ErrorObject) -> str | None:
-    codes = [fold(value) for _, value in error.codes]
-    unheard = [
-        code for code in codes if not (code.isdigit() or code in shared_codes.CODES or code in shared_codes.VAGUE)
-    ]
-    if not unheard:
-        return None
-    owners = _owners()
-    dotted = ("volcengine" for code in unheard if _is_volcengines(code))
-    return next((owners[code] for code in unheard if code in owners), None) or next(dotted, None)
+    dotted = None
+    for _, value in error.codes:
+        code = fold(value)
+        if code in shared_codes.CODES or code in shared_codes.VAGUE or code.isdigit():
+            continue
+        owners = _owners()
+        if code in owners:
+            return owners[code]
+        if _is_volcengines(code):
+            dotted = "volcengine"
+    return dotted
 
 
 def _is_volcengines(code: str) -> bool:

@@ -66,17 +66,14 @@ def family(provider: str) -> Family:
 
 
 @cache
-def family_behind(provider: str, table: str | None) -> Family:
+def family_behind(provider: str, table: str) -> Family:
     """Return what is known of a compatible server whose answer shows whose it is; that provider's own facts come first.
 
     Args:
         provider: The name the server goes by here.
-        table: The table of the provider that its answer names, or None.
+        table: The table of the provider that its answer names.
     """
-    own = family(provider)
-    if table is None:
-        return own
-    named = family(table)
+    own, named = family(provider), family(table)
     return Family(
         codes={**own.codes, **named.codes},
         words=(*named.words, *own.words),

@@ -31,6 +31,8 @@ class Reading(msgspec.Struct):
     """A reply as read so far; filled by one shape's reader."""
 
     stream: bool
+    assembled: bool = False
+    """Whether parts and usage are known from elsewhere: pieces are then not put together again."""
     parts: list[Part] = []
     finish: str | None = None
     finish_field: str = ""
@@ -54,9 +56,9 @@ class Reading(msgspec.Struct):
 
     def add_text(self, piece: str) -> None:
         """Append visible text to the last part if it is text, else open a new one."""
-        last = self.parts[-1] if self.parts else None
-        if not piece:
+        if not piece or self.assembled:
             return
+        last = self.parts[-1] if self.parts else None
         if isinstance(last, TextPart):
             self.parts[-1] = TextPart(text=last.text + piece)
         else:
@@ -64,6 +66,8 @@ class Reading(msgspec.Struct):
 
     def add_thinking(self, piece: str) -> None:
         """Append reasoning."""
+        if self.assembled:
+            return
         last = self.parts[-1] if self.parts else None
         if isinstance(last, ThinkingPart):
             self.parts[-1] = ThinkingPart(text=last.text + piece)
@@ -72,6 +76,8 @@ class Reading(msgspec.Struct):
 
     def add_call(self, key: str, *, name: str = "", arguments: str = "", provider_id: str = "") -> None:
         """Open a call under the protocol's key, or append a piece of its arguments."""
+        if self.assembled:
+            return
         if key not in self.calls:
             self.calls[key] = len(self.parts)
             self.parts.append(CallPart(name=name, arguments=arguments, provider_id=provider_id, whole=False))
@@ -84,6 +90,12 @@ class Reading(msgspec.Struct):
             whole=False,
         )
 
+    def set_call(self, key: str, call: CallPart) -> None:
+        """Put a whole call under the protocol's key in the place of its pieces."""
+        if not self.assembled:
+            self.add_call(key)
+            self.parts[self.calls[key]] = call
+
     def close_call(self, key: str) -> None:
         """Mark one call as whole: the protocol closed it."""
         last = cast("CallPart", self.parts[self.calls[key]])
@@ -95,8 +107,9 @@ class Reading(msgspec.Struct):
 
     def set_finish(self, value: Json, field: str) -> None:
         """Remember the protocol's finish reason if there is one."""
-        if word(value) not in ("", "null"):  # DashScope writes the word until the end
-            self.finish, self.finish_field = word(value), field
+        reason = word(value)
+        if reason not in ("", "null"):  # DashScope writes the word until the end
+            self.finish, self.finish_field = reason, field
 
     def note(self, data: dict[str, Json], *, model: str = "model", request_id: str = "id") -> None:
         """Remember which model answered and under which id."""
@@ -106,16 +119,19 @@ class Reading(msgspec.Struct):
     @property
     def visible(self) -> bool:
         """Whether there is text that a person would see, or other output."""
-        return self.other_output or any(isinstance(one, TextPart) and one.text.strip() for one in self.parts)
+        for one in self.parts:
+            if isinstance(one, TextPart) and one.text.strip():
+                return True
+        return self.other_output
 
 
 def _closed(call: CallPart) -> CallPart:
     return CallPart(name=call.name, arguments=call.arguments, provider_id=call.provider_id)
 
 
-def fresh(*, stream: bool) -> Reading:
+def fresh(*, stream: bool, assembled: bool = False) -> Reading:
     """Return an empty reading."""
-    return Reading(stream=stream)
+    return Reading(stream=stream, assembled=assembled)
 
 
 def joined_arguments(value: Json) -> str:
@@ -130,5 +146,6 @@ def usage_of(data: Json, keys: tuple[str, str, str, str]) -> Usage:
         data: The usage object.
         keys: The names of input, output, cache read and cache write counts in it.
     """
-    found = [int(max(0, number(mapping(data).get(key)) or 0)) for key in keys]
+    counts = mapping(data)
+    found = [int(max(0, number(counts[key]) or 0)) if key in counts else 0 for key in keys]
     return Usage(input_tokens=found[0], output_tokens=found[1], cache_read_tokens=found[2], cache_write_tokens=found[3])

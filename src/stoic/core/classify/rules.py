@@ -50,6 +50,8 @@ class ErrorObject(Record, frozen=True):
     """The HTTP status, or the one the error itself names."""
     around: dict[str, Json] = {}
     """The object that holds it under `error`."""
+    written: "list[ErrorObject] | None" = None
+    """The errors inside its message; None: nobody has looked for them."""
 
 
 class Finding(Record, frozen=True):
@@ -67,8 +69,8 @@ Reader = Callable[[ErrorObject], Finding | None]
 Opener = Callable[[ErrorObject], list[tuple[ErrorObject, str]]]
 
 
-class Family(Record, frozen=True):
-    """What is known of one provider, or of providers that are one service."""
+class Family(Record, frozen=True, eq=False):
+    """What is known of one provider, or of providers that are one service; equal to itself alone, as a cache's key."""
 
     codes: dict[str, Mark] = {}
     """By folded code; they come before the shared ones."""

@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
-from stoic.core.classify.fields import at, items, mapping, number, shortened, text
+from stoic.core.classify.fields import at, holds_one, items, mapping, number, shortened, text
 from stoic.core.classify.rules import ErrorObject
 from stoic.core.classify.verdict import Evidence
 from stoic.records import Json
@@ -20,19 +20,31 @@ _DURATION = rf"\d+(?:\.\d+)?\s*{_UNIT}(?:[\s,]*(?:and\s+)?\d+(?:\.\d+)?\s*{_UNIT
 _PIECE = re.compile(rf"(\d+(?:\.\d+)?)\s*({_UNIT})")
 """One part of a duration in lower case."""
 _IN_WORDS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"(?:try again|retry|retrying|wait|available|resets?(?! by)|refresh\w*|renew\w*|replenish\w*)\b[^.;\d]{{0,40}}?\b(?:in|after|for)\s+(?:about |approximately |around |~ ?)?(?P<d>{_DURATION})",
-        r"(?:retry|try again|resets?|replenish\w*|available)\s+(?:in|after)\s+(?P<c>(?:\d+\.)?\d{1,2}:\d{2}:\d{2})\b",
-        rf"\bwait\s+(?P<d>{_DURATION})",
-        rf"(?P<d>{_DURATION})\s*(?:before (?:retrying|trying)|后)",
-        r"\bretry[-_ ]after[-_ ]?(?:seconds|secs)?[\"']?\s*[:= ]\s*[\"']?(?P<s>\d+(?:\.\d+)?)(?![\d.]*\s*[a-z%:/-])",
+    (fixed.split(), re.compile(pattern))
+    for fixed, pattern in (
+        (
+            "in after for",
+            rf"(?:try again|retry|retrying|wait|available|resets?(?! by)|refresh\w*|renew\w*|replenish\w*)\b[^.;\d]{{0,40}}?\b(?:in|after|for)\s+(?:about |approximately |around |~ ?)?(?P<d>{_DURATION})",
+        ),
+        (
+            ":",
+            r"(?:retry|try again|resets?|replenish\w*|available)\s+(?:in|after)\s+(?P<c>(?:\d+\.)?\d{1,2}:\d{2}:\d{2})\b",
+        ),
+        ("wait", rf"\bwait\s+(?P<d>{_DURATION})"),
+        ("before 后", rf"(?P<d>{_DURATION})\s*(?:before (?:retrying|trying)|后)"),
+        (
+            "after",
+            r"\bretry[-_ ]after[-_ ]?(?:seconds|secs)?[\"']?\s*[:= ]\s*[\"']?(?P<s>\d+(?:\.\d+)?)(?![\d.]*\s*[a-z%:/-])",
+        ),
     )
 )
-_WAIT_WORDS = re.compile(r"try|retry|wait|available|reset|refresh|renew|replenish|后")
-"""One of these stands in every text that states a duration: a cheap look before the exact ones."""
+"""Each with texts of which one stands in whatever the pattern finds."""
+_WAIT_WORDS = ("try", "wait", "available", "reset", "refresh", "renew", "replenish", "后")
+"""One of these stands in every text that states a duration."""
 _EPOCH_IN_WORDS = re.compile(r"(?:reset|until|reached|again)\D{0,20}\b(\d{10})(\d{3})?\b")
-_RESET_WORDS = re.compile(r"reset|regain|again|until|available|retry|resume|refresh|renew|restored|重置|恢复|后")
+_RESET_WORDS = (
+    "reset", "regain", "again", "until", "available", "retry", "resume", "refresh", "renew", "restored", "重置", "恢复", "后"
+)  # fmt: skip
 _ISO = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})(?:(?:[T ]|\s+at\s+)(\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
 )
@@ -55,7 +67,7 @@ _WAIT_FIELDS = (*_WAIT_FIELDS_SECONDS, *_RESET_FIELDS)
 _WAIT_NAMES = frozenset(_WAIT_FIELDS)
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"\d{4}|-\d{2}\b")
-"""Every date that can be read holds one of these."""
+"""Every date with a month's name holds one of these."""
 _LONGEST_MS = 400 * 86_400_000
 """A wait beyond a year is a misread number."""
 
@@ -174,6 +186,9 @@ def _from_errors(errors: list[ErrorObject], now_ms: int | None, zone_hours: int)
 
 
 def _from_fields(error: ErrorObject, now_ms: int | None, zone_hours: int) -> Stated | None:
+    metadata = mapping(error.data.get("metadata"))
+    if not metadata and "details" not in error.data and _WAIT_NAMES.isdisjoint(error.data):
+        return None
     for index, detail in enumerate(items(error.data.get("details"))):
         delay = mapping(detail).get("retryDelay")
         if delay is None:
@@ -183,9 +198,8 @@ def _from_fields(error: ErrorObject, now_ms: int | None, zone_hours: int) -> Sta
         found = _stated(f"{error.path}.details[{index}].retryDelay", str(told), wait_ms)
         if found:
             return found
-    metadata = mapping(error.data.get("metadata"))
     for prefix, data in ((error.path, error.data), (f"{error.path}.metadata", metadata)):
-        if data.keys().isdisjoint(_WAIT_NAMES):
+        if _WAIT_NAMES.isdisjoint(data):
             continue
         for key in _WAIT_FIELDS:
             found = _stated(f"{prefix}.{key}", str(data.get(key)), _field_ms(data.get(key), now_ms, zone_hours))
@@ -221,8 +235,8 @@ def _from_text(error: ErrorObject, now_ms: int | None, zone_hours: int) -> State
     if not _DIGIT.search(message):
         return None
     lowered = message.lower()
-    for pattern in _IN_WORDS if _WAIT_WORDS.search(lowered) else ():
-        matched = pattern.search(lowered)
+    for fixed, pattern in _IN_WORDS if holds_one(_WAIT_WORDS, lowered) else ():
+        matched = pattern.search(lowered) if holds_one(fixed, lowered) else None
         if matched:
             groups = matched.groupdict()
             clock, duration = groups.get("c"), groups.get("d") or f"{groups.get('s')}s"
@@ -231,7 +245,7 @@ def _from_text(error: ErrorObject, now_ms: int | None, zone_hours: int) -> State
                 message[slice(*matched.span())],
                 _clock_ms(clock) if clock else duration_ms(duration),
             )
-    moment_ms = date_ms(message, zone_hours) if _RESET_WORDS.search(lowered) else None
+    moment_ms = date_ms(message, zone_hours) if holds_one(_RESET_WORDS, lowered) else None
     if moment_ms is not None:
         return _stated(error.message_field, message, _until(moment_ms, now_ms))
     epoch = _EPOCH_IN_WORDS.search(lowered)
@@ -261,14 +275,12 @@ def date_ms(value: str, zone_hours: int) -> int | None:
         value: The text.
         zone_hours: The zone of a date without one, as hours east of UTC.
     """
-    if not _YEAR.search(value):
-        return None
-    matched = _ISO.search(value)
+    matched = _ISO.search(value) if "-" in value else None
     if matched:
         year, month, day, hour, minute, second, zone = matched.groups()
         return _moment_ms((year, month, day, hour, minute, second), _zone(zone, zone_hours))
     lowered = value.lower()
-    for pattern in _NAMED_DATES:
+    for pattern in _NAMED_DATES if holds_one(_MONTHS, lowered) and _YEAR.search(value) else ():
         named = pattern.search(lowered)
         if named:
             month = str(_MONTHS.index(named["month"][:3]) + 1)

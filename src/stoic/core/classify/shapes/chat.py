@@ -16,6 +16,11 @@ _NATIVE_REFUSALS = {
     "sensitive": refused("sensitive", where="completion"),
 }
 """What an aggregator's `native_finish_reason` says when its own `finish_reason` says only `stop`."""
+_SENSITIVE = (("input_sensitive", "prompt"), ("output_sensitive", "completion"))
+"""MiniMax's marks of a refusal, and which side each is about."""
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+KEYS = frozenset({"choices"})
+"""A document without any of these keys is not of this shape."""
 
 
 def reads(data: dict[str, object]) -> bool:
@@ -50,20 +55,16 @@ def _read_document(document: Document, reading: Reading) -> None:
     reading.note(data)
     if mapping(data.get("usage")):
         reading.usage = usage_of(data["usage"], ("prompt_tokens", "completion_tokens", "cached_tokens", ""))
-    for name, category, where in (
-        ("input_sensitive", "sensitive", "prompt"),
-        ("output_sensitive", "sensitive", "completion"),
-    ):
-        if data.get(name) is True:  # MiniMax
-            reading.hints.append(Hint(mark=refused(category, where=where), field=f"{path}.{name}", value="true"))
+    for name, where in _SENSITIVE:
+        if name in data and data[name] is True:
+            reading.hints.append(Hint(mark=refused("sensitive", where=where), field=f"{path}.{name}", value="true"))
     for index, entry in enumerate(items(data.get("prompt_filter_results"))):
         _note_filters(
             mapping(entry).get("content_filter_results"), f"{path}.prompt_filter_results[{index}]", "prompt", reading
         )
-    if not items(data.get("choices")):
-        return
-    choice = mapping(items(data["choices"])[0])
-    _read_choice(choice, f"{path}.choices[0]", reading)
+    choices = items(data["choices"])
+    if choices:
+        _read_choice(mapping(choices[0]), f"{path}.choices[0]", reading)
 
 
 def _read_choice(choice: dict[str, object], path: str, reading: Reading) -> None:
@@ -71,13 +72,17 @@ def _read_choice(choice: dict[str, object], path: str, reading: Reading) -> None
         message = mapping(choice.get(key))
         if message:
             _read_message(message, f"{path}.{key}", reading)
-    reading.add_text(text(choice.get("text")))
-    reading.set_finish(choice.get("finish_reason"), f"{path}.finish_reason")
-    _note_filters(choice.get("content_filter_results"), f"{path}.content_filter_results", "completion", reading)
-    native = word(choice.get("native_finish_reason"))
-    if native.lower() in _NATIVE_REFUSALS:
-        mark = _NATIVE_REFUSALS[native.lower()]
-        reading.hints.append(Hint(mark=mark, field=f"{path}.native_finish_reason", value=native))
+    if "text" in choice:
+        reading.add_text(text(choice["text"]))
+    if choice.get("finish_reason") is not None:
+        reading.set_finish(choice["finish_reason"], f"{path}.finish_reason")
+    if "content_filter_results" in choice:
+        _note_filters(choice["content_filter_results"], f"{path}.content_filter_results", "completion", reading)
+    native = word(choice.get("native_finish_reason")).lower()
+    if native in _NATIVE_REFUSALS:
+        value = word(choice["native_finish_reason"])
+        hint = Hint(mark=_NATIVE_REFUSALS[native], field=f"{path}.native_finish_reason", value=value)
+        reading.hints.append(hint)
 
 
 def _note_filters(results: object, path: str, where: str, reading: Reading) -> None:
@@ -93,11 +98,12 @@ def _read_message(message: dict[str, object], path: str, reading: Reading) -> No
     for block in items(content):
         reading.add_text(text(mapping(block).get("text")))
         reading.other_output |= mapping(block).get("type") in ("image_url", "output_audio")
-    for key in ("reasoning_content", "reasoning", "thinking"):
-        if text(message.get(key)):
+    for key in _REASONING:
+        if key in message and text(message[key]):
             reading.add_thinking(text(message[key]))
             break
-    reading.other_output |= bool(message.get("audio") or message.get("images"))
+    if message.get("audio") or message.get("images"):
+        reading.other_output = True
     if text(message.get("refusal")) and not any(hint.field.endswith(".refusal") for hint in reading.hints):
         reading.hints.append(Hint(mark=refused(where="completion"), field=f"{path}.refusal", value=""))
     calls = items(message.get("tool_calls"))

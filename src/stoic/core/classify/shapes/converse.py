@@ -7,6 +7,8 @@ from stoic.core.classify.reading import Document, Hint, Reading, joined_argument
 from stoic.core.classify.rules import refused
 
 EVENTS = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")
+KEYS = frozenset({*EVENTS, "stopReason"})
+"""A document without any of these keys is not of this shape."""
 _POLICIES = (
     ("contentPolicy", "filters", None),
     ("topicPolicy", "topics", "guardrail"),

@@ -17,12 +17,14 @@ _BLOCK_REASONS: dict[str, str | None] = {
     "spii": "pii",
 }
 """`promptFeedback.blockReason` to category; None: the ratings may name it."""
+KEYS = frozenset({"candidates", "promptFeedback", "usageMetadata"})
+"""A document without any of these keys is not of this shape."""
 _USAGE = ("promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount", "")
 
 
 def reads(data: dict[str, object]) -> bool:
     """Return whether a document is of this shape."""
-    return "candidates" in data or "promptFeedback" in data or "usageMetadata" in data
+    return not KEYS.isdisjoint(data)
 
 
 def read(documents: list[Document], reading: Reading) -> None:

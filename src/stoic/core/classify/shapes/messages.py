@@ -14,14 +14,17 @@ _EVENTS = frozenset(
         "message_stop",
     }
 )
+KEYS = frozenset({"type"})
+"""A document without any of these keys is not of this shape."""
 _USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def reads(data: dict[str, object]) -> bool:
     """Return whether a document is of this shape."""
-    return text(data.get("type")) in _EVENTS or (
-        data.get("type") == "message" and isinstance(data.get("content"), list)
-    )
+    kind = data.get("type")
+    if not isinstance(kind, str):
+        return False
+    return kind in _EVENTS or (kind == "message" and isinstance(data.get("content"), list))
 
 
 def read(documents: list[Document], reading: Reading) -> None:
@@ -45,9 +48,9 @@ def _read_event(kind: str, document: Document, reading: Reading) -> None:
     if kind == "message_start":
         _read_message(mapping(data.get("message")), f"{path}.message", reading)
     elif kind == "content_block_start":
-        block = dict(mapping(data.get("content_block")))
+        block: dict[str, object] = mapping(data.get("content_block"))
         if block.get("input") == {}:  # a placeholder: the arguments follow as deltas
-            block["input"] = None
+            block = {**block, "input": None}
         _read_block(block, key, f"{path}.content_block", reading)
     elif kind == "content_block_delta":
         _read_delta(mapping(data.get("delta")), key, reading)
@@ -56,9 +59,9 @@ def _read_event(kind: str, document: Document, reading: Reading) -> None:
             reading.close_call(key)
     elif kind == "message_delta":
         _read_end(mapping(data.get("delta")), f"{path}.delta", reading)
-        output = at(data, "usage")
-        if mapping(output):
-            reading.usage = usage_of({**_as_dict(reading), **mapping(output)}, _USAGE)
+        output = mapping(data.get("usage"))
+        if output and not reading.assembled:
+            reading.usage = usage_of({**_as_dict(reading), **output}, _USAGE)
     else:
         reading.ended = True
 
@@ -72,7 +75,8 @@ def _as_dict(reading: Reading) -> dict[str, int]:
 def _read_message(message: dict[str, object], path: str, reading: Reading) -> None:
     reading.known = True
     reading.note(message)
-    reading.usage = usage_of(message.get("usage"), _USAGE)
+    if not reading.assembled:
+        reading.usage = usage_of(message.get("usage"), _USAGE)
     for index, block in enumerate(items(message.get("content"))):
         _read_block(mapping(block), str(index), f"{path}.content[{index}]", reading)
     _read_end(message, path, reading)

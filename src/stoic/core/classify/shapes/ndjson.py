@@ -3,6 +3,9 @@
 from stoic.core.classify.fields import items, mapping, text
 from stoic.core.classify.reading import Document, Reading, joined_arguments, usage_of
 
+KEYS = frozenset({"done"})
+"""A document without any of these keys is not of this shape."""
+
 
 def reads(data: dict[str, object]) -> bool:
     """Return whether a document is of this shape."""

@@ -5,12 +5,15 @@ from stoic.core.classify.reading import Document, Hint, Reading, usage_of
 from stoic.core.classify.rules import refused
 from stoic.records import CallPart
 
+KEYS = frozenset({"type", "object"})
+"""A document without any of these keys is not of this shape."""
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
 
 def reads(data: dict[str, object]) -> bool:
     """Return whether a document is of this shape."""
-    return text(data.get("type")).startswith("response.") or data.get("object") == "response"
+    kind = data.get("type")
+    return data.get("object") == "response" or (isinstance(kind, str) and kind.startswith("response."))
 
 
 def read(documents: list[Document], reading: Reading) -> None:
@@ -59,10 +62,8 @@ def at_type(data: dict[str, object]) -> str:
 def _item_done(data: dict[str, object], key: str, path: str, reading: Reading) -> None:
     item = mapping(data.get("item"))
     if item.get("type") == "function_call":
-        reading.add_call(key, name=text(item.get("name")))
-        reading.parts[reading.calls[key]] = CallPart(
-            name=text(item.get("name")), arguments=text(item.get("arguments")), provider_id=text(item.get("call_id"))
-        )
+        name, arguments = text(item.get("name")), text(item.get("arguments"))
+        reading.set_call(key, CallPart(name=name, arguments=arguments, provider_id=text(item.get("call_id"))))
     elif item.get("type") not in ("message", "reasoning"):
         _read_item(item, f"{path}.item", reading)
 

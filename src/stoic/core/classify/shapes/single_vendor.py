@@ -5,6 +5,8 @@ from stoic.core.classify.reading import Document, Hint, Reading, joined_argument
 from stoic.core.classify.rules import refused
 from stoic.core.classify.shapes import chat
 
+KEYS = frozenset({"event_type", "type", "finish_reason", "result", "output", "generated_text", "results"})
+"""A document without any of these keys is not of this shape."""
 _STREAM_ENDS = ("stream-end", "message-end")
 
 
