@@ -1,10 +1,11 @@
 """What the simulation has found: each story as short as it could be made (`stoic sim`)."""
 
-from tests.core.world import ROUTE, World, http, parked, plan, report, run, said
+from tests.core.world import ROUTE, World, called, http, parked, plan, report, run, said, scripted, tool
 
+from stoic.core.arguments import arguments_key
 from stoic.core.commands import Route, Send
-from stoic.core.plan import Candidate
-from stoic.records import Outcome, Report
+from stoic.core.plan import Candidate, TaskFacts
+from stoic.records import Operation, Outcome, Report
 
 OTHER = Route(provider="anthropic", api="messages", model="o")
 BOTH = [Candidate(route=ROUTE, key="A"), Candidate(route=OTHER, key="B")]
@@ -93,3 +94,29 @@ def test_an_event_that_a_boundary_saw_in_the_inbox_and_that_then_opens_the_turn_
     ending = run(world)
     assert isinstance(ending, Outcome)
     assert [row.kind for row in world.rows if row.turn == 2 and row.visible] == ["event", "reply"]
+
+
+def test_the_proof_by_which_a_task_repeats_what_is_unknown_at_its_owner_is_in_the_log():
+    ship = tool("ship", "send", has_status=True)
+    facts = TaskFacts(owner="o", root="o", has_kin=True)
+    world = World(plan(ship, thread_kind="task", task=facts), scripted(called(("ship", '{"n":1}')), said("shipped")))
+    unknown = Operation(
+        id="o.1.1.0",
+        thread="o",
+        turn=1,
+        round=1,
+        index=0,
+        tool="ship",
+        effect="send",
+        arguments_key=arguments_key("ship", {"n": 1}, "send"),
+        state="unknown",
+        runs=1,
+    )
+    world.kin = [unknown]
+    world.statuses["o.1.1.0"] = "not_done"
+    world.message()
+    assert isinstance(run(world), Outcome)
+    assert world.effects == ["t.1.1.0"]
+    (proof,) = [row for row in world.rows if row.kind == "kin_status"]
+    assert proof.content == {"operation": "o.1.1.0", "status": "not_done", "for": "t.1.1.0"}
+    assert not proof.visible

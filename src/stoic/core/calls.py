@@ -189,9 +189,12 @@ def _settle_repeat(ctx: Context, call: CallState, operation: Operation, twin: Op
     known = replace(twin, status=answer)
     is_own = twin.thread == ctx.history.thread
     if not is_own:
-        ctx.kin[twin.id] = known  # its own thread's journal is not this turn's to write
+        ctx.kin[twin.id] = known
     if answer == "not_done":
-        yield from store(ctx, operations=[known] if is_own else [])
+        # The proof by which the call may run; another thread's journal is not this turn's to write.
+        told = {"operation": twin.id, "status": answer, "for": operation.id}
+        rows = [] if is_own else [draft(ctx, role="system", kind="kin_status", content=told)]
+        yield from store(ctx, rows=rows, operations=[known] if is_own else [])
         return None
     text = notes.status_done(twin, by_person=False) if answer == "done" else notes.repeats_unknown(twin)
     yield from _refuse(ctx, call, operation, text, *([known] if is_own else []))

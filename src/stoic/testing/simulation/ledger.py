@@ -142,6 +142,8 @@ class Ledger:
     rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
     """Each thread's log, kept beside the store by what the steps say."""
     _accepted_upto: dict[str, int] = field(default_factory=dict[str, int])
+    _told_of_kin: dict[str, int] = field(default_factory=dict[str, int])
+    """Unknown operations of which a task or its owner has recorded `not_done`, with the number of the run."""
     _ended_turns: dict[str, int] = field(default_factory=dict[str, int])
     """The number of each thread's newest turn that has ended."""
     fingerprints: dict[str, str] = field(default_factory=dict[str, str])
@@ -266,6 +268,8 @@ class Ledger:
             self.fingerprints[thread] = row.meta["fingerprint"]
         if row.kind in {"message", "event", "wake", "grant"} and self.turn_of(thread) != row.turn:
             self.inputs[thread] = row
+        if row.kind == "kin_status":
+            self._told_of_kin[row.content["operation"]] = self.journal[row.content["operation"]].runs
         if row.kind == "outcome":
             self._ended_turns[thread] = row.turn
         if row.kind == "refusal_stop":
@@ -314,6 +318,8 @@ class Ledger:
             return None
         kin = {mine.thread, self.owners.get(mine.thread), *self.tasks_of(mine.thread)}
         for other in self.journal.values():
+            if other.id in self._told_of_kin and self._told_of_kin[other.id] >= other.runs:
+                continue
             same = other.tool == mine.tool and other.arguments_key == mine.arguments_key and other.id != operation
             if same and other.thread in kin and other.state == "unknown" and other.status not in {"done", "not_done"}:
                 return other.id
