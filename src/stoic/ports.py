@@ -309,6 +309,8 @@ class Request(Record, frozen=True):
     api: str
     model: str
     deadline_ms: int
+    secrets: tuple[str, ...] = ()
+    """Texts beside the credential's headers that must not come back in the report, such as a URL that is a credential."""
 
 
 class Provider(Protocol):

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -77,6 +78,7 @@ class WebhookChannel:
             api=API,
             model="",
             deadline_ms=now_ms + TIMEOUT_MS,
+            secrets=_secret_parts(self._url),
         )
         return _error(await self._client.send(request, _ignore))
 
@@ -89,6 +91,12 @@ def signature(secret: Secret, body: bytes) -> str:
     """Return `sha256=` and the HMAC of the body, in hexadecimal digits."""
     key = secret.reveal().encode(errors="surrogateescape")
     return f"sha256={hmac.new(key, body, hashlib.sha256).hexdigest()}"
+
+
+def _secret_parts(url: Secret) -> tuple[str, ...]:
+    """Return what of the URL may be a credential: all behind the host. A server that is none may send it back."""
+    parts = urlsplit(url.reveal())
+    return (parts.path, parts.query, f"{parts.path}?{parts.query}")
 
 
 def _posted(notice: Notice, now_ms: int) -> PostedNotice:

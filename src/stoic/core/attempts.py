@@ -1,7 +1,8 @@
-"""What the log keeps of a send: the row of a failed attempt, and what stands beside an accepted reply."""
+"""What a send was, and what the log keeps of it: the row of a failed attempt, and what stands beside an accepted reply."""
 
 from stoic.core.budget import cost_usd
-from stoic.core.classify.verdict import Verdict
+from stoic.core.classify import classify
+from stoic.core.classify.verdict import Evidence, Verdict
 from stoic.core.commands import Route
 from stoic.core.details import detail_of
 from stoic.core.failures import Axis, FailureClass
@@ -9,6 +10,17 @@ from stoic.core.plan import Candidate
 from stoic.core.repairs import Repair
 from stoic.core.steps import Context, draft
 from stoic.records import CallPart, Draft, Json, RefusedBytes, Report
+
+
+def verdict_on(report: Report) -> Verdict:
+    """Say what an attempt brought; a fine reply in the shape of another API is unknown, since nothing of it was taken in."""
+    verdict = classify(report)
+    if verdict.failure is not None or report.parts is not None:
+        return verdict
+    evidence = [Evidence(field="events" if report.stream else "body", value="another API's shape")]
+    return Verdict(
+        failure=FailureClass.UNKNOWN, recovers_with=Axis.NEVER, evidence=evidence, request_id=verdict.request_id
+    )
 
 
 def reply_meta(ctx: Context, report: Report, *, cut: bool) -> dict[str, object]:

@@ -6,9 +6,8 @@ import msgspec
 from msgspec.structs import replace
 
 from stoic.core import notes, notice
-from stoic.core.attempts import failed_send, refused_bytes
+from stoic.core.attempts import failed_send, refused_bytes, verdict_on
 from stoic.core.budget import cost_usd, deadline_ms
-from stoic.core.classify import classify
 from stoic.core.commands import Cancelled, Commit, Remembered, Summarise, Summarised
 from stoic.core.endings import give_up, withdrawn
 from stoic.core.failures import Axis, FailureClass
@@ -151,7 +150,7 @@ def _judge(ctx: Context, cause: Cause, said: Summarised | Remembered) -> str | M
     if report is None:
         text = (said.text or "").strip()
         return text or _missed(ctx, cause, "failed" if said.error else "empty", {"raised": said.error})
-    verdict = classify(report)
+    verdict = verdict_on(report)
     text = "".join(part.text for part in report.parts or [] if isinstance(part, TextPart)).strip()
     if verdict.failure is None and text:
         return text

@@ -10,11 +10,10 @@ from msgspec.structs import replace
 
 from stoic.core import notes, notice
 from stoic.core.asking_again import ask_again, is_asked_again
-from stoic.core.attempts import attempt_row, reply_meta
+from stoic.core.attempts import attempt_row, reply_meta, verdict_on
 from stoic.core.boundaries import take_boundaries
 from stoic.core.budget import deadline_ms, used_up
 from stoic.core.calls import settle_calls
-from stoic.core.classify import classify
 from stoic.core.classify.verdict import Verdict
 from stoic.core.commands import (
     Cancelled,
@@ -165,7 +164,7 @@ def _attempt(ctx: Context) -> Part[Ending | Cancelled | None]:
         return (yield from remembered(ctx, replied))
     ctx.see_health(replied.health)
     report = replied.report
-    verdict = classify(report)
+    verdict = verdict_on(report)
     if verdict.failure is None:
         return (yield from _accept(ctx, report, cut=False))
     if _is_cut_answer(verdict, report):

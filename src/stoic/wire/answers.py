@@ -10,6 +10,8 @@ from stoic.wire.sse import SseParser
 from stoic.wire.text import read_json
 
 _SECRET_HEADERS = {"set-cookie", "authorization", "proxy-authorization"}
+_LONGEST_HEADER = 2000
+"""So much of a header's value is kept; what counts is shorter."""
 _REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
 _SUCCESSES = range(200, 300)
 
@@ -65,7 +67,8 @@ class Answer:
         for raw_name, raw_value in headers:
             name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
             if name not in _SECRET_HEADERS:
-                self._headers[name] = f"{self._headers[name]}, {value}" if name in self._headers else value
+                joined = f"{self._headers[name]}, {value}" if name in self._headers else value
+                self._headers[name] = joined[:_LONGEST_HEADER]
         kind = self._headers.get("content-type", "")
         if kind.startswith("text/event-stream"):
             self._parser = SseParser(self._limits.event_limit_bytes)
@@ -96,6 +99,11 @@ class Answer:
                 self._decoder.event(event)
         elif self._successful and self._body:
             self._decoder.body(read_json(bytes(self._body)))
+
+    def break_off(self) -> None:
+        """Note that the body broke off; a whole answer that is no stream is one all the same, as its own end says."""
+        if self._parser is None and self._successful and isinstance(value := self._kept_body(), dict | list):
+            self._decoder.body(value)
 
     def report(self, request: Request, *, cut: bool, exception: ExceptionFact | None, now_ms: int) -> Report:
         """Return the report.

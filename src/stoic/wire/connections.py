@@ -18,6 +18,8 @@ import httpcore2
 from stoic.wire.network import Network
 
 _POST = b"POST"
+_HEAD_LIMIT_BYTES = 256 * 1024
+"""What may come before an answer's head is whole: h11 bounds a head, but not how many informational ones precede it."""
 
 
 class Origin(NamedTuple):
@@ -99,6 +101,8 @@ class Connection:
             self._check_sent()
             raise
         self._check_sent()
+        if self._network.stream:
+            self._network.stream.head_bytes_left = None
         return response
 
     def rest(self) -> bool:
@@ -124,6 +128,7 @@ class Connection:
         if stream:
             stream.sent = stream.received = False
             stream.on_wait = on_wait
+            stream.head_bytes_left = _HEAD_LIMIT_BYTES
         self._begun = True
 
     def _check_sent(self) -> None:

@@ -33,6 +33,8 @@ class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         """Whether bytes have come in since this was last set to False."""
         self.on_wait: Callable[[], None] | None = None
         """Called when a read has to wait for bytes: a silence begins."""
+        self.head_bytes_left: int | None = None
+        """How much may still be read before the answer's head is whole; None: it is, or nobody counts."""
         self._loop = loop
         self._transport: asyncio.Transport | None = None
         self._outgoing: list[bytes] = []
@@ -75,6 +77,7 @@ class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
 
         Raises:
             httpcore2.ReadError: The connection broke.
+            httpcore2.RemoteProtocolError: The peer talks and talks, and never comes to its answer.
         """
         if self._outgoing:
             self._flush()
@@ -95,6 +98,7 @@ class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         if self._paused and self._transport and not self._incoming:
             self._transport.resume_reading()
             self._paused = False
+        self._count(data)
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002, ASYNC109 -- httpcore2's interface
@@ -145,6 +149,12 @@ class Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
             self._transport.abort()
 
     # ---- inside
+
+    def _count(self, data: bytes) -> None:
+        if self.head_bytes_left is not None:
+            self.head_bytes_left -= len(data)
+            if self.head_bytes_left < 0:
+                raise httpcore2.RemoteProtocolError("too much came before the answer's head")
 
     def _flush(self) -> None:
         if self._transport:

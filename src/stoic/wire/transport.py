@@ -23,6 +23,7 @@ from stoic.wire.decoding import DecoderFactory
 from stoic.wire.facts import exception_fact
 from stoic.wire.network import Network
 from stoic.wire.proxies import is_loopback, read_proxy
+from stoic.wire.redaction import Redaction, secrets_of
 
 Result = TypeVar("Result")
 
@@ -96,7 +97,7 @@ class HttpProvider:
             on_delta: Called for each piece of the answer as it comes.
 
         Returns:
-            The report. `exception.fields` has `phase` (`connect`, `head` or `body`), `reused_connection`, the `server` asked
+            The report, without the credentials of the request, whoever echoed them. `exception.fields` has `phase` (`connect`, `head` or `body`), `reused_connection`, the `server` asked
             (`https://host:port`) and the `proxy` that leads there, if one does.
 
         Raises:
@@ -110,12 +111,14 @@ class HttpProvider:
         try:
             await self._meet_deadline(exchange, request)
         except _NetworkError as failure:
+            answer.break_off()
             exchange.fail(failure.error)
         except AnswerTooLargeError as error:
             exchange.fail(error)
         finally:
             self._settle(exchange)
-        return exchange.report(request, self._clock.now_ms())
+        report = exchange.report(request, self._clock.now_ms())
+        return Redaction(secrets_of(request.headers, exchange.proxy, request.secrets)).report(report)
 
     async def close(self) -> None:
         """Close idle connections."""

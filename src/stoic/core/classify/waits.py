@@ -16,8 +16,9 @@ _UNIT_MS = {
 _UNITS_MS = {f"{name}s": amount for name, amount in _UNIT_MS.items()} | _UNIT_MS
 """By unit, one or many; `ms` is no plural of `m`."""
 _UNIT = r"(?:milliseconds?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|[smhd](?![a-z])|秒|分钟|分|小时|天)"
-_DURATION = rf"\d+(?:\.\d+)?\s*{_UNIT}(?:[\s,]*(?:and\s+)?\d+(?:\.\d+)?\s*{_UNIT})*"
-_PIECE = re.compile(rf"(\d+(?:\.\d+)?)\s*({_UNIT})")
+# A number is only looked at from its first digit: from each of them, a long one would cost the square of its length.
+_DURATION = rf"(?<!\d)\d+(?:\.\d+)?\s*{_UNIT}(?:[\s,]*(?:and\s+)?\d+(?:\.\d+)?\s*{_UNIT})*"
+_PIECE = re.compile(rf"(?<!\d)(\d+(?:\.\d+)?)\s*({_UNIT})")
 """One part of a duration in lower case."""
 _IN_WORDS = tuple(
     (fixed.split(), re.compile(pattern))
@@ -34,7 +35,7 @@ _IN_WORDS = tuple(
         ("before 后", rf"(?P<d>{_DURATION})\s*(?:before (?:retrying|trying)|后)"),
         (
             "after",
-            r"\bretry[-_ ]after[-_ ]?(?:seconds|secs)?[\"']?\s*[:= ]\s*[\"']?(?P<s>\d+(?:\.\d+)?)(?![\d.]*\s*[a-z%:/-])",
+            r"\bretry[-_ ]after[-_ ]?(?:seconds|secs)?[\"']?\s*[:= ]\s*[\"']?(?P<s>\d++(?:\.\d++)?+)(?![\d.]*\s*[a-z%:/-])",
         ),
     )
 )
@@ -68,6 +69,8 @@ _WAIT_NAMES = frozenset(_WAIT_FIELDS)
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"\d{4}|-\d{2}\b")
 """Every date with a month's name holds one of these."""
+_LONGEST_TEXT = 4000
+"""So much of a text is searched for a time, whoever sent how much."""
 _LONGEST_MS = 400 * 86_400_000
 """A wait beyond a year is a misread number."""
 
@@ -231,7 +234,7 @@ def _from_inner_headers(error: ErrorObject, inner: dict[str, Json], now_ms: int 
 
 
 def _from_text(error: ErrorObject, now_ms: int | None, zone_hours: int) -> Stated | None:
-    message = error.message[:4000]
+    message = error.message[:_LONGEST_TEXT]
     if not _DIGIT.search(message):
         return None
     lowered = message.lower()
@@ -254,7 +257,7 @@ def _from_text(error: ErrorObject, now_ms: int | None, zone_hours: int) -> State
 
 def duration_ms(value: str) -> float | None:
     """Return a duration such as `1m30s`, `480ms` or `2 hours and 5 minutes` in milliseconds; None if it is none."""
-    total = [float(amount) * _UNITS_MS[unit] for amount, unit in _PIECE.findall(value.lower())]
+    total = [float(amount) * _UNITS_MS[unit] for amount, unit in _PIECE.findall(value[:_LONGEST_TEXT].lower())]
     return sum(total) if total else None
 
 
@@ -275,6 +278,7 @@ def date_ms(value: str, zone_hours: int) -> int | None:
         value: The text.
         zone_hours: The zone of a date without one, as hours east of UTC.
     """
+    value = value[:_LONGEST_TEXT]
     matched = _ISO.search(value) if "-" in value else None
     if matched:
         year, month, day, hour, minute, second, zone = matched.groups()
