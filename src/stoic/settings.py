@@ -21,7 +21,7 @@ from stoic.core.health import HealthPolicy
 from stoic.core.notice_forms import BUDGET_PER_DAY
 from stoic.core.retry import RetryPolicy
 from stoic.core.segment import COMPACT_AT_SHARE
-from stoic.credentials import Secret
+from stoic.credentials import Credentials, Secret
 from stoic.errors import ConfigurationError, UsageError
 from stoic.models.addresses import ollama_base_url, with_version_path
 from stoic.models.entries import ProviderEntry
@@ -105,6 +105,8 @@ class Settings(Record, frozen=True):
     notices_per_day: int = BUDGET_PER_DAY
     """So many notices that are not critical go out one by one on a day; a digest holds the rest: `$STOIC_NOTICES_PER_DAY`,
     or the file."""
+    credential_variables: list[str] = []
+    """Environment variables that the file says hold a credential; those of the table are known anyway."""
     sources: dict[str, str] = {}
     """By field: the variable (`$NAME`) or the file that decided it; absent: the default did."""
 
@@ -112,6 +114,13 @@ class Settings(Record, frozen=True):
     def model(self) -> str | None:
         """The first of `models`."""
         return self.models[0] if self.models else None
+
+    def credentials(self) -> Credentials:
+        """Return everything here that is a credential, and where such may be."""
+        of_table = [name for entry in PROVIDERS.values() for name in entry.key_variables + entry.bearer_variables]
+        of_channels = [found for each in self.notice_channels for found in (each.url, each.secret) if found]
+        of_providers = [each.key for each in self.access.values() if each.key]
+        return Credentials([*of_table, *self.credential_variables], [*of_providers, *of_channels])
 
     def entry(self, provider: str) -> ProviderEntry | None:
         """Return what is known of a provider: the file's own ones, then the table."""
@@ -159,6 +168,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         asks_again=_asks_again(values, file.limits.asks_again),
         notice_channels=[_channel(each, given) for each in values.in_file("notice_channels", file.notices.channels)],
         notices_per_day=_notices_per_day(values, file.notices.budget_per_day),
+        credential_variables=_credential_variables(file),
         sources=values.sources,
     )
 
@@ -182,6 +192,12 @@ def _asks_again(values: Values, in_file: str | None) -> Literal["allow", "ask", 
 def _notices_per_day(values: Values, in_file: int | None) -> int:
     found = values.whole("notices_per_day", "STOIC_NOTICES_PER_DAY", in_file)
     return BUDGET_PER_DAY if found is None else found
+
+
+def _credential_variables(file: Configuration) -> list[str]:
+    named = [each.key_variable for each in file.providers.values()]
+    named += [name for each in file.notices.channels for name in (each.url_variable, each.secret_variable)]
+    return [name for name in named if name]
 
 
 def _channel(section: ChannelSection, given: Mapping[str, str]) -> ChannelSettings:

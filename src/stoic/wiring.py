@@ -107,6 +107,7 @@ class Runtime(Engine):
             spill=Spill(path.parent / "spill") if store is None else None,
             ends=Ends(path.with_name(f"{path.name}-ends"), owner.id) if store is None else None,
             shells=Shells(path.with_name(f"{path.name}-shells") if store is None else None),
+            credentials=settings.credentials(),
             numbers=Numbers(
                 retry=settings.retry,
                 health=settings.health,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.processes import LIMIT_SECONDS
+from tests.security.canaries import MARK, plant, traces
 
 from stoic.cli.demo_crash import Crash
 from stoic.cli.demo_play import LEDGER, ORDER, SUMMARY, VOID
@@ -48,7 +49,7 @@ def played(tmp_path_factory):
     from tests.cli.processes import Bench
 
     bench = Bench(tmp_path_factory.mktemp("demo"))
-    done = bench.stoic("demo", TMPDIR=str(bench.folder), UV="")
+    done = bench.stoic("demo", **plant(bench.folder, "http://127.0.0.1:9"), TMPDIR=str(bench.folder), UV="")
     left = processes_in(bench.folder)
     return bench, done, left
 
@@ -75,6 +76,12 @@ def test_demo_works_without_key_terminal_or_question_and_proves_itself(played):
     assert "  ✗ " not in done.stdout
     assert "\x1b" not in done.stdout
     assert (folder_of(bench) / "workspace" / "summary.txt").read_text() == SUMMARY
+
+
+def test_demo_keeps_and_shows_none_of_the_keys_it_does_not_need(played):
+    bench, done, _ = played
+    assert MARK not in done.stdout + done.stderr
+    assert list(traces(folder_of(bench))) == []
 
 
 def test_demo_rolls_back_a_cut_stream_and_feeds_back_a_bad_argument(played):

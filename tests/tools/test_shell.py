@@ -157,7 +157,7 @@ def test_variables_that_look_like_keys_are_not_passed_on(tmp_path, monkeypatch, 
 def test_a_deadline_that_cannot_be_is_told_to_the_model(tmp_path, seconds: int):
     tool = shell_tool(Workspace(tmp_path))
     with pytest.raises(ValueError, match="timeout_seconds must be from 1 to 3600"):
-        asyncio.run(tool("true", seconds))
+        asyncio.run(tool("true", None, seconds))
 
 
 def test_a_shell_counts_as_exec(tmp_path):

@@ -14,6 +14,7 @@ from stoic.cli.demo_play import CONFIRMATION, LEDGER, ORDER
 from stoic.events import Happening
 from stoic.ports import Clock
 from stoic.records import Record
+from stoic.tools.shell import environment
 
 _LONGEST_MS = 15_000
 """A command that has not come to its pipe by then will not come."""
@@ -68,6 +69,7 @@ async def _run(
         *command,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
+        env=environment(),  # its provider is simulated: it needs no key
         start_new_session=True,
     )
     following = asyncio.ensure_future(_follow(process, show))

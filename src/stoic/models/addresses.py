@@ -9,13 +9,15 @@ _OLLAMA_PORT = 11434
 _CLASSIC_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?")
 _HARMLESS = re.compile(r"[a-z]+://[\w.:/\[\]-]*|[\w.-]+:\d+[\w./-]*|localhost[\w./-]*")
 _LOOPBACK = "127.0.0.1"
+_QUERIES = {"", "alt=sse"}
+"""What may stand behind the question mark of a whole URL; anything else may be a credential, and a URL is kept and shown."""
 
 
 def check_base_url(base_url: str) -> None:
     """Check that a base URL can be used; one that may hold a credential is not repeated in the error.
 
     Raises:
-        ConfigurationError: it is not http or https, has no host, or holds a user name or password
+        ConfigurationError: it is not http or https, has no host, or holds a user name, a password or a query
     """
     try:
         parts = urlsplit(base_url)
@@ -25,6 +27,10 @@ def check_base_url(base_url: str) -> None:
     if parts.username is not None or parts.password is not None:
         raise ConfigurationError(
             "the base URL holds a user name or password; take it out and give the key by its variable"
+        )
+    if parts.query not in _QUERIES or parts.fragment:
+        raise ConfigurationError(
+            "the base URL goes on after its path with ? or #; take that out, and give a key or a version by its variable"
         )
     if not usable:
         shown = f" {base_url!r}" if _HARMLESS.fullmatch(base_url) else ""

@@ -18,6 +18,7 @@ from stoic.core.opening import OPENS, switches_before
 from stoic.core.plan import Candidate, Permission, Plan, TaskFacts
 from stoic.core.retry import RetryPolicy
 from stoic.core.segment import COMPACT_AT_SHARE, fingerprint, shape_of
+from stoic.credentials import Credentials
 from stoic.errors import StoreError, UsageError
 from stoic.events import TurnStarted
 from stoic.ports import Connection, Outside
@@ -90,6 +91,7 @@ class Engine:
         spill: Spill | None = None,
         ends: Ends | None = None,
         shells: Shells | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
         """Put an engine together.
 
@@ -101,6 +103,7 @@ class Engine:
             spill: where results go that are too long to show; None: they are cut and the rest is lost
             ends: where the ends of calls are written down until the log holds them; None: nowhere
             shells: the background shells of the database's threads; None: none can be started
+            credentials: what no process that a tool starts may find in its environment
         """
         self.outside = outside
         self.store = outside.store
@@ -112,6 +115,7 @@ class Engine:
         self.spill = spill or Spill()
         self.ends = ends or Ends()
         self.shells = shells
+        self._credentials = credentials or Credentials()
         self.desk: TaskDesk | None = None
         """For the task tools; None: no tasks can be started here."""
         self._rooms: dict[str, asyncio.Semaphore] = {}
@@ -300,6 +304,7 @@ class Engine:
             store=self.store,
             spill=self.spill,
             shells=self.shells,
+            credentials=self._credentials,
             tasks=self.desk,
             model=live.history.binding if live is not None else None,
             tools=list(agent.tools) if agent is not None and in_mode else None,

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, NewType
 
+from stoic.credentials import Credentials
 from stoic.ports import Store
 from stoic.records import Record
 from stoic.tools.shells import Shells
@@ -21,6 +22,8 @@ class ToolContext(Record, frozen=True):
     store: Store
     spill: Spill
     shells: Shells | None = None
+    credentials: Credentials = Credentials()
+    """What no process that a tool starts may find in its environment."""
     tasks: "TaskDesk | None" = None
     """None: no tasks can be started here."""
     model: str | None = None

@@ -5,6 +5,8 @@ import os
 import signal
 import sys
 
+from stoic.credentials import Credentials
+from stoic.tools.context import ToolContext
 from stoic.tools.declaration import Tool
 from stoic.tools.workspace import Workspace
 
@@ -21,7 +23,6 @@ exec /bin/sh -c "$1"
 """
 """Runs a command beside a watcher. It reads a pipe that nobody writes to and that ends with this process; then it kills the
 whole group. It is nobody's child, so that a command which waits for all its children does not wait for it."""
-_SECRET_ENDINGS = ("_API_KEY", "_API_KEYS", "_SECRET", "_SECRET_KEY", "_TOKEN", "_PASSWORD", "_ACCESS_KEY")
 
 
 class DeadlineError(TimeoutError):
@@ -31,24 +32,31 @@ class DeadlineError(TimeoutError):
 def shell_tool(workspace: Workspace) -> Tool:
     """Return the `shell` tool of one workspace."""
 
-    async def shell(command: str, timeout_seconds: int = 120) -> str:
+    async def shell(command: str, context: ToolContext, timeout_seconds: int = 120) -> str:
         """Run a shell command in the workspace and return its output (stdout and stderr together) and exit code.
 
         Processes left in the background are ended when the command ends.
 
         Args:
             command: a command line for sh
+            context: given by the runtime
             timeout_seconds: after this the command and all it started are killed; at most 3600
         """
         if not 1 <= timeout_seconds <= _LONGEST_SECONDS:
             raise ValueError(f"timeout_seconds must be from 1 to {_LONGEST_SECONDS}")
-        return await run_command(command, str(workspace.root), timeout_seconds)
+        return await run_command(command, str(workspace.root), timeout_seconds, context.credentials)
 
     return Tool(shell, effect="exec")
 
 
-async def run_command(command: str, folder: str, timeout_seconds: float) -> str:
+async def run_command(command: str, folder: str, timeout_seconds: float, credentials: Credentials | None = None) -> str:
     """Run a command to its end and return its capped output with the exit code.
+
+    Args:
+        command: a command line for sh
+        folder: where it runs
+        timeout_seconds: after this the whole process group is killed
+        credentials: what it must not find in its environment; None: nothing but what looks like one
 
     Raises:
         DeadlineError: it did not end in time; the whole process group was killed
@@ -66,7 +74,7 @@ async def run_command(command: str, folder: str, timeout_seconds: float) -> str:
             "sh",
             command,
             cwd=folder,
-            env=environment(),
+            env=environment(credentials),
             stdin=leash,
             stdout=writing_end,
             stderr=asyncio.subprocess.STDOUT,
@@ -97,9 +105,9 @@ async def run_command(command: str, folder: str, timeout_seconds: float) -> str:
     return f"[exit code {process.returncode}]\n{output.text()}".rstrip("\n")
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of child processes: the own one without variables that look like keys."""
-    return {name: value for name, value in os.environ.items() if not name.upper().endswith(_SECRET_ENDINGS)}
+def environment(credentials: Credentials | None = None) -> dict[str, str]:
+    """Return the environment of child processes: the own one without credentials, and without what looks like one."""
+    return (credentials or Credentials()).stripped(os.environ)
 
 
 class _Capped:

@@ -49,7 +49,7 @@ def _start_tool(workspace: Workspace) -> Tool:
                 command,
                 root=workspace.root,
                 deadline_seconds=deadline_seconds,
-                environment=environment(),
+                environment=environment(context.credentials),
             )
 
         fact = await _to_its_end(start)

@@ -39,18 +39,26 @@ def read_address(url: str, headers: tuple[tuple[str, str], ...]) -> Address:
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError as error:
-        raise UsageError(f"not a URL: {url!r} ({error})") from None
+    except ValueError:
+        raise UsageError(f"not a URL: {_shown(url)}; host or port are none") from None
     host = parts.hostname
     if parts.scheme not in ("http", "https") or not host:
-        raise UsageError(f"not a URL of a provider: {url!r}; it must begin with http:// or https:// and name a host")
+        raise UsageError(
+            f"not a URL of a provider: {_shown(url)}; it must begin with http:// or https:// and name a host"
+        )
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not _TARGET.fullmatch(target) or not _TARGET.fullmatch(host):
-        raise UsageError(f"not a URL: {url!r}; spaces and letters beyond ASCII must be percent-encoded")
+        raise UsageError(f"not a URL: {_shown(url)}; spaces and letters beyond ASCII must be percent-encoded")
     secure = parts.scheme == "https"
     origin = Origin(secure, host, port or (443 if secure else 80))
     parsed = httpcore2.URL(scheme=parts.scheme, host=host, port=origin.port, target=target)
     return Address(origin, parsed, _headers(origin, dict(headers)))
+
+
+def _shown(url: str) -> str:
+    """Return what of a URL that is none may be shown: a user part and a query may be credentials."""
+    scheme, separator, rest = url.partition("?")[0].rpartition("://")
+    return repr(f"{scheme}{separator}{rest.rpartition('@')[2]}")
 
 
 def _authority(origin: Origin) -> str:
