@@ -112,6 +112,8 @@ WRONG = {
     b"network = 1": "network: Expected `object`, got `int`",
     b"providers = 1": "providers: Expected `object`, got `int`",
     b"[providers]\nopenai = 1": "Expected `object`, got `int`",
+    b"a = " + b"[" * 100_000: "is nested too deep",
+    b"#" * 1_000_001: "is larger than 1,000,000 bytes",
 }
 
 
@@ -128,6 +130,15 @@ def test_key_in_a_file_that_others_may_read_is_refused_without_showing_it(mode, 
     said = wrong(written('[providers.openai]\nkey = "sk-file"', mode))
     assert "others may read it; run chmod 600" in said
     assert "sk-file" not in said
+
+
+def test_proxy_with_a_password_in_a_file_that_others_may_read_is_refused_without_showing_it(written):
+    text = '[network]\nproxy = "http://me:canary@proxy:3128"'
+    said = wrong(written(text, 0o644))
+    assert "holds a proxy with its password and others may read it; run chmod 600" in said
+    assert "canary" not in said
+    assert read_configuration(written(text, 0o600)).network.proxy
+    assert read_configuration(written('[network]\nproxy = "http://proxy:3128"', 0o644)).network.proxy
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400])

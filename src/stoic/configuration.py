@@ -1,6 +1,8 @@
 """The configuration file: one TOML file, read whole, in which every unknown key is an error with the nearest name."""
 
 import os
+import re
+import shlex
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -18,6 +20,8 @@ from stoic.sampling import Sampling, check_sampling
 Section = TypeVar("Section")
 
 _FORBIDDEN_MODE = stat.S_IRWXG | stat.S_IRWXO
+_LIMIT_BYTES = 1_000_000
+_WITH_PASSWORD = re.compile(r"[^/]*://[^/]*:[^/]*@")
 
 
 class ProviderSection(Record, frozen=True):
@@ -133,7 +137,7 @@ def read_configuration(environment: Mapping[str, str]) -> Configuration:
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
-            data = file.read()
+            data = file.read(_LIMIT_BYTES + 1)
     except FileNotFoundError:
         if environment.get("STOIC_CONFIG"):
             raise ConfigurationError(
@@ -142,18 +146,29 @@ def read_configuration(environment: Mapping[str, str]) -> Configuration:
         return Configuration()
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read ({error.strerror}); make it readable or move it") from None
+    if len(data) > _LIMIT_BYTES:
+        raise ConfigurationError(
+            f"{path} is larger than {_LIMIT_BYTES:,} bytes; no configuration is, name another file"
+        )
     found = _checked(path, _parsed(path, data))
-    exposed = next((name for name, section in found.providers.items() if section.key), None)
+    exposed = _credential_in(found)
     if exposed is not None and mode & _FORBIDDEN_MODE:
         raise ConfigurationError(
-            f"{path} holds the key of providers.{exposed} and others may read it; run chmod 600 {path}"
-        )
-    if mode & _FORBIDDEN_MODE and any(each.type == "apprise" and each.url for each in found.notices.channels):
-        raise ConfigurationError(
-            f"{path} holds an apprise url, which has credentials in it, and others may read it; run chmod 600 {path} or "
-            "name a variable with url_variable"
+            f"{path} holds {exposed} and others may read it; run chmod 600 {shlex.quote(str(path))} or let a variable hold it"
         )
     return found
+
+
+def _credential_in(found: Configuration) -> str | None:
+    """Return which credential stands in the file itself; None: none does."""
+    own = next((name for name, section in found.providers.items() if section.key), None)
+    if own is not None:
+        return f"the key of providers.{own}"
+    if _WITH_PASSWORD.match(found.network.proxy or ""):
+        return "a proxy with its password"
+    if any(each.type == "apprise" and each.url for each in found.notices.channels):
+        return "an apprise url, which has credentials in it,"
+    return None
 
 
 def _parsed(path: Path, data: bytes) -> dict[str, Any]:
@@ -163,6 +178,8 @@ def _parsed(path: Path, data: bytes) -> dict[str, Any]:
         raise ConfigurationError(f"{path} is not UTF-8 (byte {error.start}); convert it") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path} is no TOML: {error}; correct it there") from None
+    except RecursionError:
+        raise ConfigurationError(f"{path} is nested too deep; correct it there") from None
 
 
 def _checked(path: Path, tree: dict[str, Any]) -> Configuration:

@@ -59,11 +59,25 @@ def test_a_missing_folder_is_made_for_the_owner_alone(tmp_path):
     assert mode(tmp_path / "deep" / "er") == 0o700
 
 
-def test_the_mode_of_an_existing_file_stays(tmp_path):
+def test_existing_files_that_others_may_read_become_the_owners_alone(tmp_path):
     path = tmp_path / "log.db"
-    path.touch(mode=0o640)
+
+    async def story(store):
+        await store.create_thread(ThreadRecord(id="t"))
+        for file in tmp_path.iterdir():
+            file.chmod(0o664)
+        await asyncio.to_thread(opened, path)  # another process opens it meanwhile
+        return {file.name: mode(file) for file in tmp_path.iterdir()}
+
+    assert opened(path, story) == {"log.db": 0o600, "log.db-wal": 0o600, "log.db-shm": 0o600}
+
+
+def test_a_file_of_the_owner_alone_keeps_its_mode(tmp_path):
+    path = tmp_path / "log.db"
+    path.touch(mode=0o600)
+    path.chmod(0o700)
     opened(path)
-    assert mode(path) == 0o640
+    assert mode(path) == 0o700
 
 
 def test_the_log_is_durable_and_marked_as_ours(tmp_path):

@@ -2,8 +2,9 @@
 
 import fcntl
 import os
+import stat
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from stoic.errors import SchemaTooNewError, StoreError
@@ -15,13 +16,15 @@ APPLICATION_ID = 0x53544F49
 BUSY_TIMEOUT_MS = 10_000
 """How long to wait for other processes' transactions before giving up."""
 
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def create_file(path: Path) -> None:
-    """Create the file (mode 0600) and its folder (mode 0700) if they are missing.
+    """Create the file (mode 0600) and its folder (mode 0700) if they are missing; take others' access to one that is ours.
 
-    SQLite gives the -wal and -shm files the mode of the database. An existing file is not touched: closing any
+    SQLite gives the -wal and -shm files the mode of the database. An existing file is not opened: closing any
     descriptor of it would drop the locks that this process holds on it (SQLite, "How To Corrupt", 2.2).
 
     Raises:
@@ -32,6 +35,7 @@ def create_file(path: Path) -> None:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         if path.is_file():
+            _make_private(path)
             return
         blocker = path if path.exists() else path.parent
         raise StoreError(f"{blocker}: it is in the way of the database {path}; name another with $STOIC_DB") from None
@@ -41,6 +45,15 @@ def create_file(path: Path) -> None:
         ) from error
     os.fchmod(descriptor, 0o600)
     os.close(descriptor)
+
+
+def _make_private(path: Path) -> None:
+    """Take everybody else's access to a database of this user; another user's is shared as that one decided."""
+    for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        with suppress(OSError):  # not there, or on a disk without modes
+            found = each.stat()
+            if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:
+                each.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS)
 
 
 def connect(path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Connection:

@@ -18,6 +18,8 @@ from stoic.tools.workspace import Workspace
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Never waits for the other side of a pipe that was put there after the look at it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_PERMISSIONS = 0o777
+"""What a replaced file keeps of its mode: whoever it ran as before (setuid), its new content does not."""
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -97,7 +99,9 @@ def replace_file(workspace: Workspace, path: str, data: bytes) -> None:
         temporary = f".{real.name[:32]}.{os.getpid()}-{threading.get_ident()}.tmp"
         _unlink(temporary, folder)
         try:
-            with os.fdopen(os.open(temporary, _NEW_FILE, 0o666, dir_fd=folder), "wb") as file:
+            # Nobody else reads a private file while it is written anew.
+            create_mode = 0o666 if mode is None else 0o600
+            with os.fdopen(os.open(temporary, _NEW_FILE, create_mode, dir_fd=folder), "wb") as file:
                 file.write(data)
                 file.flush()
                 if mode is not None:
@@ -131,7 +135,7 @@ def _existing_mode(folder: int, name: str, path: str) -> int | None:
     except FileNotFoundError:
         return None
     _require_regular_mode(mode, path)
-    return stat.S_IMODE(mode)
+    return stat.S_IMODE(mode) & _PERMISSIONS
 
 
 def _require_regular_mode(mode: int, path: str) -> None:

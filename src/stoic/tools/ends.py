@@ -11,6 +11,7 @@ import msgspec
 
 from stoic.core.commands import CallResult
 from stoic.records import Operation, Record
+from stoic.tools.private import private_folder
 
 _FULL_BYTES = 256 * 1024
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -120,7 +121,7 @@ class Ends:
 
     def _begin(self, folder: Path) -> int:
         """Open a new file; nobody sees it before it is locked, which says that its process lives."""
-        folder.mkdir(exist_ok=True, mode=0o700)
+        private_folder(folder)
         self._files += 1
         self._path = folder / f"{self._owner}-{self._files}"
         hidden = folder / f".{self._path.name}"

@@ -16,6 +16,7 @@ import msgspec
 from stoic.errors import StoicError
 from stoic.records import Record, ShellFact
 from stoic.tools import shell_keeper
+from stoic.tools.private import private_folder
 from stoic.tools.shell_output import Page, read_from, read_newest
 from stoic.tools.spilling import file_name
 
@@ -96,9 +97,8 @@ class Shells:
         with _no_paths("the shell cannot be started"):
             if _info(folder) is None:
                 self._require_room(thread)
-                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 for each in (folder.parent.parent, folder.parent, folder):
-                    each.chmod(0o700)  # mkdir gives the mode to the last one only
+                    private_folder(each)
                 request = {
                     "id": shell,
                     "thread": thread,

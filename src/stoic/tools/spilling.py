@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from stoic.records import Operation
+from stoic.tools.private import private_folder
 
 SHOWN_CHARACTERS = 32 * 1024
 """How much of a result a model and the log get at once: the first and the last part."""
@@ -63,8 +64,8 @@ class Spill:
         if path is None:
             return "They were not kept"
         try:
-            path.parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            path.parent.mkdir(exist_ok=True, mode=0o700)
+            private_folder(path.parent.parent)
+            private_folder(path.parent)
             with os.fdopen(os.open(path, _NEW_FILE, 0o600), "w", encoding="utf-8", newline="") as file:
                 file.write(text)
         except OSError as error:
