@@ -10,6 +10,7 @@ from stoic.cli.screen import Screen
 from stoic.cli.stopping import Stopper
 from stoic.records import Json, Parked, Question
 from stoic.runtime.threads import Thread
+from stoic.tools.beneath import opened_file
 from stoic.tools.editing import edited, read_editable
 from stoic.tools.workspace import OutsideWorkspaceError, Workspace
 
@@ -89,15 +90,18 @@ class Asker:
 
     def _changes(self, path: str, content: str) -> list[str]:
         """Return a diff of the file as it is against what would be written."""
+        exists = True
         try:
-            real = self._workspace.resolve(path)
-            if real.is_dir():
-                return [f"{path} is a folder: the call would fail"]
-            before = _text_of(real.read_bytes()) if real.is_file() and real.stat().st_size <= _LIMIT_BYTES else None
-            exists = real.exists()
+            with opened_file(self._workspace, path) as file:
+                data = file.read(_LIMIT_BYTES + 1)
+            before = _text_of(data) if len(data) <= _LIMIT_BYTES else None
+        except FileNotFoundError:
+            before, exists = None, False
         except OutsideWorkspaceError:
             return [f"{path} is outside the workspace: the call would be refused"]
-        except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
+        except IsADirectoryError:
+            return [f"{path} is a folder: the call would fail"]
+        except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: a loop of links
             return [f"{path} cannot be read ({error}); whole new content:", *content.splitlines()]
         if before is None:
             title = f"replaces {path}, which cannot be shown as text" if exists else f"creates {path}"

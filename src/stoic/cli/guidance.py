@@ -1,6 +1,9 @@
 """Reads the workspace's own word to agents: the file AGENTS.md at its root (https://agents.md)."""
 
+import os
+
 from stoic.records import Record
+from stoic.tools.beneath import opened_file
 from stoic.tools.workspace import OutsideWorkspaceError, Workspace
 
 FILE = "AGENTS.md"
@@ -20,16 +23,15 @@ class Guidance(Record, frozen=True):
 def read_guidance(workspace: Workspace) -> Guidance:
     """Return what AGENTS.md says, at most 32 KB of it; a file that leads out of the workspace is not read."""
     try:
-        path = workspace.resolve(FILE)
-        if not path.exists():
-            return Guidance()
-        if not path.is_file():
-            return _unread("it is not a file")
-        with path.open("rb") as file:
+        with opened_file(workspace, FILE) as file:
             data = file.read(LIMIT_BYTES + 1)
-        size = path.stat().st_size
+            size = os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        return Guidance()
     except OutsideWorkspaceError:
         return _unread("it leads out of the workspace")
+    except (IsADirectoryError, ValueError):
+        return _unread("it is not a file")
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
         return _unread(str(error))
     if b"\0" in data:

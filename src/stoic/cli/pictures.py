@@ -3,6 +3,7 @@
 import base64
 import os
 import shlex
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -55,17 +56,25 @@ def media_type_of(data: bytes) -> str | None:
 def _read(path: Path) -> ImagePart:
     name = repr(str(path))
     try:
-        if not path.is_file():
-            missing = "is not a file" if path.exists() else "does not exist"
-            raise UsageError(f"image {name} {missing}; name a {_KINDS} file")
-        with path.open("rb") as file:
-            data = file.read(LIMIT_BYTES + 1)
+        # Does not wait for the other side of a pipe; what the path led to is looked at once it is open.
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            found = os.fstat(number)
+            if not stat.S_ISREG(found.st_mode):
+                raise UsageError(f"image {name} is not a file; name a {_KINDS} file")
+            with os.fdopen(number, "rb", closefd=False) as file:
+                data = file.read(LIMIT_BYTES + 1)
+        finally:
+            os.close(number)
+    except FileNotFoundError:
+        raise UsageError(f"image {name} does not exist; name a {_KINDS} file") from None
     except OSError as error:
         raise UsageError(f"image {name} cannot be read ({error.strerror}); name a file that you may read") from None
     media_type = media_type_of(data)
     if media_type is None:
         raise UsageError(f"image {name} is none of {_KINDS}; convert it first")
     if len(data) > LIMIT_BYTES:
-        size = path.stat().st_size
-        raise UsageError(f"image {name} has {size:,} bytes, more than {LIMIT_BYTES:,} (5 MB); make it smaller first")
+        raise UsageError(
+            f"image {name} has {found.st_size:,} bytes, more than {LIMIT_BYTES:,} (5 MB); make it smaller first"
+        )
     return ImagePart(media_type=media_type, data_base64=base64.b64encode(data).decode())

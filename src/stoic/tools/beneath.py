@@ -66,9 +66,7 @@ def opened_file(workspace: Workspace, path: str) -> Generator[BinaryIO]:
             number = os.open(real.name, _FILE, dir_fd=folder)
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path!r} in the workspace") from None
-    with os.fdopen(number, "rb") as file:
-        # What is open now counts, whatever stood there at the look before.
-        _require_regular_mode(os.fstat(file.fileno()).st_mode, path)
+    with _as_file(number, path) as file:
         yield file
 
 
@@ -77,11 +75,10 @@ def read_small(folder: int, name: str, limit_bytes: int) -> bytes | None:
     try:
         if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             return None
-        number = os.open(name, _FILE, dir_fd=folder)
-    except OSError:  # missing, unreadable or exchanged meanwhile: the same to a reader of optional files
+        with _as_file(os.open(name, _FILE, dir_fd=folder), name) as file:
+            data = file.read(limit_bytes + 1)
+    except (OSError, ValueError):  # missing, unreadable or exchanged meanwhile: the same to a reader of optional files
         return None
-    with os.fdopen(number, "rb") as file:
-        data = file.read(limit_bytes + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
     return data if len(data) <= limit_bytes else None
 
 
@@ -110,6 +107,20 @@ def replace_file(workspace: Workspace, path: str, data: bytes) -> None:
             os.replace(temporary, real.name, src_dir_fd=folder, dst_dir_fd=folder)
         finally:
             _unlink(temporary, folder)
+
+
+def _as_file(number: int, path: str) -> BinaryIO:
+    """Return an open descriptor as a file: what is open counts, whatever stood there at the look before.
+
+    Raises:
+        OSError, ValueError: it is no regular file; the descriptor is closed
+    """
+    try:
+        _require_regular_mode(os.fstat(number).st_mode, path)
+    except (OSError, ValueError):
+        os.close(number)
+        raise
+    return os.fdopen(number, "rb")
 
 
 def _enter(folder: int, name: str, *, create: bool) -> int:

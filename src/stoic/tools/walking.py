@@ -1,6 +1,7 @@
 """Goes through a folder of the workspace in order, without following links and without what `.gitignore` hides."""
 
 import os
+import time
 from collections.abc import Generator, Iterator
 from typing import Literal
 
@@ -11,7 +12,9 @@ from stoic.tools.workspace import Workspace
 
 DEEPEST = 64
 """Levels at the most: one descriptor is open for each."""
-_LIMIT_RULES_BYTES = 1_000_000
+LONGEST_SECONDS = 60.0
+"""For a whole walk, with what is done on its way."""
+_LIMIT_RULES_BYTES = 128 * 1024
 
 Kind = Literal["file", "folder", "link", "other"]
 
@@ -27,7 +30,9 @@ class Entry(Record, frozen=True):
     """Of a folder: whether its entries follow; they do not at the deepest level and where it cannot be read."""
 
 
-def walk(workspace: Workspace, path: str, levels: int = DEEPEST) -> Generator[Entry]:
+def walk(
+    workspace: Workspace, path: str, levels: int = DEEPEST, *, seconds: float = LONGEST_SECONDS
+) -> Generator[Entry]:
     """Yield the entries below a folder, each folder right before what is in it, names in order.
 
     A folder that is named is gone through even if some `.gitignore` hides it.
@@ -36,16 +41,20 @@ def walk(workspace: Workspace, path: str, levels: int = DEEPEST) -> Generator[En
         workspace: where
         path: the folder, relative to the root
         levels: how deep to go; 1: the folder's own entries only
+        seconds: how long it may take
 
     Raises:
         OutsideWorkspaceError: the path leads out
+        TimeoutError: it takes longer
+        PatternTooSlowError: a `.gitignore` on the way cannot be followed in time
         OSError: there is no such folder, or it cannot be read; the text names it
     """
     real = workspace.resolve(path)
     try:
         with opened_folder(workspace.root, real) as folder:
             start = "".join(f"{name}/" for name in real.relative_to(workspace.root).parts)
-            yield from _entries(folder, start, _rules_above(workspace, start), min(levels, DEEPEST))
+            until = time.monotonic() + seconds
+            yield from _entries(folder, start, _rules_above(workspace, start), min(levels, DEEPEST), until)
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no folder {path!r} in the workspace") from None
     except NotADirectoryError:
@@ -64,11 +73,13 @@ def _rules_above(workspace: Workspace, start: str) -> Ignores:
     return rules
 
 
-def _entries(folder: int, start: str, rules: Ignores, levels: int) -> Iterator[Entry]:
+def _entries(folder: int, start: str, rules: Ignores, levels: int, until: float) -> Iterator[Entry]:
     rules = rules.below(start, _rules_in(folder))
     with os.scandir(folder) as found:
         entries = sorted(found, key=lambda each: each.name)
     for each in entries:
+        if time.monotonic() > until:
+            raise TimeoutError("going through the folder takes too long; name a folder inside")
         path, kind = start + each.name, _kind(each)
         if rules.hides(path, folder=kind == "folder"):
             continue
@@ -79,7 +90,7 @@ def _entries(folder: int, start: str, rules: Ignores, levels: int) -> Iterator[E
         yield Entry(path=path, kind=kind, opened=inside is not None)
         if inside is not None:
             try:
-                yield from _entries(inside, f"{path}/", rules, levels - 1)
+                yield from _entries(inside, f"{path}/", rules, levels - 1, until)
             finally:
                 os.close(inside)
 
