@@ -71,7 +71,9 @@ class _BoundedPattern(Pattern):
     """One line, matched by an engine that minds a timeout: whoever may write a `.gitignore` must not hold us for ever."""
 
     def __init__(self, line: str) -> None:
-        """Read a line. Raises ValueError: it is no pattern."""
+        """Read a line. Raises ValueError: it is no pattern, or has a class by name, which the library takes apart wrongly."""
+        if "[:" in line:
+            raise ValueError(f"{line[:_SHOWN]!r} names a class of characters")
         expression, include = GitIgnoreSpecPattern.pattern_to_regex(line)
         super().__init__(include)
         self._line = line

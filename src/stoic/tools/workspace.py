@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+_LONGEST_PATH = 4096
+"""Characters; more than any system takes, and each part of a path costs time."""
+
 
 class OutsideWorkspaceError(ValueError):
     """A path leads out of the workspace; the text is told to the model."""
@@ -22,7 +25,10 @@ class Workspace:
 
         Raises:
             OutsideWorkspaceError: it leads out of the root, or holds a NUL byte
+            ValueError: it is longer than any path
         """
+        if len(path) > _LONGEST_PATH:
+            raise ValueError(f"the path has {len(path)} characters; at most {_LONGEST_PATH} are taken")
         if "\0" in path:
             raise OutsideWorkspaceError("a path cannot hold a NUL byte")
         real = (self.root / path).resolve()
