@@ -429,7 +429,7 @@ def test_odd_but_possible_messages_are_read(tmp_path):
         (b'{"role": "user"}\n{"role": x}\n', "F:2:10: not JSON: JSON is malformed: invalid character; give"),
         (b'{"role": "user"}\n{"role": "us', "F:2:13: not JSON: Input data was truncated; give"),
         (b'{"a":\n "\xff"}', "F:2:3: not JSON: Invalid UTF-8"),
-        (b"[" * 100_000, "F:1:1: not JSON: it is nested too deeply; give"),
+        (b"[" * 100_000, "F:1:1: not JSON: it is nested more than 100 levels deep; give"),
         (b'{"a": 1e999}', "F:1:1: not JSON: Number out of range"),
         (b'{"calls": []}\n{"calls": 5}\n', "F: element 2 is no trace like the others; give traces only"),
         (b"[]", "F: there is nothing in it; give a file with a recorded trace"),

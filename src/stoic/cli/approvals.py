@@ -5,7 +5,7 @@ import getpass
 import os
 import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import msgspec
 
@@ -17,7 +17,9 @@ from stoic.cli.screen import Style
 from stoic.cli.unattended import SESSION
 from stoic.cli.waiting import moment
 from stoic.cli.worker import make_agent
+from stoic.core.arguments import arguments_of
 from stoic.errors import NoSuchThreadError, UsageError
+from stoic.foreign_json import read_foreign
 from stoic.ports import Loaded, Store
 from stoic.records import Json, Parked, Question, Record
 from stoic.settings import read_settings
@@ -158,7 +160,7 @@ def _check_edit(found: Approval, arguments: Json) -> None:
 
     A name may be added, which an optional parameter needs; none may be missing, and each keeps its JSON type.
     """
-    own = msgspec.json.decode(found.arguments)
+    own = arguments_of(found.arguments)
     missing = [name for name in own if name not in arguments]
     if missing:
         raise UsageError(
@@ -246,11 +248,13 @@ def _print(each: Approval, style: Style, now_ms: int, stdout: IO[str]) -> None:
 def _argument_lines(arguments: str) -> list[str]:
     """Return a call's arguments for whoever judges it: whole, every control character visible."""
     try:
-        values = msgspec.json.decode(arguments or "{}", type=dict[str, Json])
+        values = arguments_of(arguments)
     except msgspec.DecodeError:
         return escaped(arguments).splitlines()
+    if not isinstance(values, dict):
+        return escaped(arguments).splitlines()
     lines: list[str] = []
-    for name, value in values.items():
+    for name, value in cast("dict[str, Json]", values).items():
         said = value if isinstance(value, str) else msgspec.json.encode(value).decode()
         first, *rest = escaped(f"{name} = {said}").split("\n")
         lines += [first, *(f"  {line}" for line in rest)]
@@ -260,11 +264,12 @@ def _argument_lines(arguments: str) -> list[str]:
 def _object(text: str) -> dict[str, Json]:
     """Return the arguments that a person gives. Raises UsageError if they are no JSON object."""
     try:
-        return msgspec.json.decode(text, type=dict[str, Json])
-    except msgspec.ValidationError:
-        raise UsageError('--edit is no JSON object; write all arguments as one, such as {"path": "a.txt"}') from None
+        found = read_foreign(text)
     except msgspec.DecodeError as error:
         raise UsageError(f"--edit is not JSON ({error}); write all arguments as one JSON object") from None
+    if not isinstance(found, dict):
+        raise UsageError('--edit is no JSON object; write all arguments as one, such as {"path": "a.txt"}')
+    return cast("dict[str, Json]", found)
 
 
 def _goes_on(each: Approval) -> str:

@@ -2,12 +2,11 @@
 
 import difflib
 
-import msgspec
-
 from stoic.cli.cleaning import escaped, quoted
 from stoic.cli.keyboard import Keyboard
 from stoic.cli.screen import Screen
 from stoic.cli.stopping import Stopper
+from stoic.core.arguments import arguments_of
 from stoic.records import Json, Parked, Question
 from stoic.runtime.threads import Thread
 from stoic.tools.beneath import opened_file
@@ -74,7 +73,7 @@ class Asker:
         """Show what would be done, whole and with control characters visible."""
         screen = self._screen
         screen.block(f"{question.tool} ({question.effect}) asks to run:", "bold")
-        arguments = msgspec.json.decode(question.arguments or "{}")
+        arguments = arguments_of(question.arguments)
         if question.tool in {"write_file", "edit_file"}:
             edits = question.tool == "edit_file"
             changes = self._edit(arguments) if edits else self._changes(arguments["path"], arguments["content"])

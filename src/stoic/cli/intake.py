@@ -9,6 +9,7 @@ import msgspec
 
 from stoic.cli import pasted_http, pasted_traceback
 from stoic.errors import UsageError
+from stoic.foreign_json import read_foreign
 
 Exchange = dict[str, Any]
 
@@ -50,31 +51,27 @@ def read_exchanges(text: str) -> list[Exchange]:
 def _parsed(text: str) -> Any:
     """Return the JSON of a text; several lines of JSON are a list."""
     try:
-        return msgspec.json.decode(text.encode(errors="surrogatepass"))
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        return read_foreign(text.encode(errors="surrogatepass"))
+    except msgspec.DecodeError as error:
         whole_error = error
     lines = [line for line in text.splitlines() if line.strip()]
     if not all(line.lstrip()[0] == "{" for line in lines) or not _is_object(lines[0]):
-        raise UsageError(f"item 1: not valid JSON ({_reason(whole_error)})")
+        raise UsageError(f"item 1: not valid JSON ({whole_error})")
     return [_line(line, position) for position, line in enumerate(lines, 1)]
 
 
 def _is_object(line: str) -> bool:
     try:
-        return isinstance(msgspec.json.decode(line.encode(errors="surrogatepass")), dict)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return isinstance(read_foreign(line.encode(errors="surrogatepass")), dict)
+    except msgspec.DecodeError:
         return False
 
 
 def _line(line: str, position: int) -> Any:
     try:
-        return msgspec.json.decode(line.encode(errors="surrogatepass"))
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise UsageError(f"item {position}: not valid JSON ({_reason(error)})") from None
-
-
-def _reason(error: Exception) -> str:
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        return read_foreign(line.encode(errors="surrogatepass"))
+    except msgspec.DecodeError as error:
+        raise UsageError(f"item {position}: not valid JSON ({error})") from None
 
 
 def _expanded(value: Any) -> list[Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from stoic.foreign_json import read_foreign
 from stoic.records import Record
 
 Exchange = dict[str, Any]
@@ -146,8 +147,8 @@ def _sse_events(text: str) -> list[Exchange]:
 
 def _json(text: str) -> Any:
     try:
-        return msgspec.json.decode(text.encode(errors="replace"))
-    except (msgspec.DecodeError, RecursionError):
+        return read_foreign(text.encode(errors="replace"))
+    except msgspec.DecodeError:
         return text
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from stoic.core.loops import Call, Effect, Event
 from stoic.errors import UsageError
+from stoic.foreign_json import read_foreign
 from stoic.records import Json, Record
 
 Item = dict[str, Any]
@@ -97,8 +98,8 @@ def parsed(value: Json) -> Json:
     if not isinstance(value, str):
         return value
     try:
-        return msgspec.json.decode(value)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return read_foreign(value)
+    except msgspec.DecodeError:
         return value
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from stoic.cli.traces import Item, Trace, read_case
 from stoic.errors import UsageError
+from stoic.foreign_json import read_foreign
 from stoic.records import Json
 
 _GIVE = "give a file with a recorded trace"
@@ -49,24 +50,24 @@ def _documents(data: bytes, name: str) -> list[Json]:
     if not text.strip():
         raise UsageError(f"{name}: there is nothing in it; {_GIVE}")
     try:
-        return [msgspec.json.decode(text)]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return [read_foreign(text)]
+    except msgspec.DecodeError as error:
         lines = [(number, line) for number, line in enumerate(text.split(b"\n"), 1) if line.strip()]
         if len(lines) < 2 or not _parses(lines[0][1]):  # noqa: PLR2004  # one line is no list of lines
             raise _misread(error, text, name, 1) from None
     documents: list[Json] = []
     for number, line in lines:
         try:
-            documents.append(msgspec.json.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            documents.append(read_foreign(line))
+        except msgspec.DecodeError as error:
             raise _misread(error, line, name, number) from None
     return documents
 
 
 def _parses(line: bytes) -> bool:
     try:
-        msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        read_foreign(line)
+    except msgspec.DecodeError:
         return False
     return True
 
@@ -74,9 +75,7 @@ def _parses(line: bytes) -> bool:
 def _misread(error: Exception, text: bytes, name: str, first_line: int) -> UsageError:
     """Say where JSON breaks off: msgspec names a byte, a person looks for a line and a column."""
     reason, _, place = str(error).partition(" (byte ")
-    if isinstance(error, RecursionError):
-        reason, before = "it is nested too deeply", b""
-    elif place.rstrip(")").isdigit():
+    if place.rstrip(")").isdigit():
         before = text[: int(place.rstrip(")"))]
     elif "truncated" in reason:
         before = text

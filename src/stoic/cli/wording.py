@@ -1,6 +1,7 @@
 """The words for what happens in a turn, the same on a terminal and in a file: each event as lines with a style."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import msgspec
 
@@ -31,6 +32,7 @@ from stoic.events import (
     ToolStarted,
     TurnStarted,
 )
+from stoic.foreign_json import read_foreign
 from stoic.records import Json, Record
 
 
@@ -101,9 +103,12 @@ def introduce(event: RoundStarted) -> Line:
 def brief_arguments(arguments: str) -> str:
     """Return a call's arguments as a person would say them, on one line."""
     try:
-        values = msgspec.json.decode(arguments, type=dict[str, Json])
+        found = read_foreign(arguments)
     except msgspec.DecodeError:
         return one_line(arguments)
+    if not isinstance(found, dict):
+        return one_line(arguments)
+    values = cast("dict[str, Json]", found)
     if len(values) == 1:
         return one_line(str(next(iter(values.values()))))
     return "  ".join(f"{one_line(name)}={one_line(str(value))[:60]}" for name, value in values.items())

@@ -2,10 +2,9 @@
 
 import hashlib
 
-import msgspec
-
 from stoic.core.canonical import canonical
 from stoic.core.loops.call import Call, Effect
+from stoic.foreign_json import read_foreign
 from stoic.records import Json
 
 
@@ -13,9 +12,9 @@ def arguments_of(text: str) -> Json:
     """Return the arguments of a whole call's text; no text at all means no arguments.
 
     Raises:
-        msgspec.DecodeError: the text is not JSON
+        msgspec.DecodeError: the text is not JSON, or nested too deep
     """
-    return msgspec.json.decode(text) if text.strip() else {}
+    return read_foreign(text) if text.strip() else {}
 
 
 def arguments_key(tool: str, arguments: Json, effect: Effect | None = None) -> str:

@@ -9,6 +9,7 @@ from typing import cast
 
 import msgspec
 
+from stoic.foreign_json import read_foreign
 from stoic.records import Json, Record
 
 NUDGE_REASON = "bad_output"
@@ -198,7 +199,7 @@ def _bracketed(text: str) -> list[str]:
 
 def _is_json(text: str) -> bool:
     try:
-        msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+        read_foreign(text)
+    except msgspec.DecodeError:
         return False
     return True

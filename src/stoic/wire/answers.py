@@ -6,18 +6,20 @@ from typing import Protocol
 from stoic.ports import Request
 from stoic.records import ExceptionFact, Json, Report
 from stoic.wire.decoding import Decoder
-from stoic.wire.sse import SseParser
-from stoic.wire.text import read_json
+from stoic.wire.sse import BYTE_ORDER_MARK, SseEvent, SseParser
+from stoic.wire.text import memory_bytes, read_json
 
 _SECRET_HEADERS = {"set-cookie", "authorization", "proxy-authorization"}
 _LONGEST_HEADER = 2000
 """So much of a header's value is kept; what counts is shorter."""
 _REQUEST_ID_HEADERS = ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid")
 _SUCCESSES = range(200, 300)
+_EVENT_BYTES = 256
+"""What an event takes beside its data."""
 
 
 class AnswerTooLargeError(Exception):
-    """An answer, or one event of it, is larger than the limit."""
+    """An answer, or one event of it, is larger than a limit."""
 
 
 class Limits(Protocol):
@@ -38,6 +40,11 @@ class Limits(Protocol):
         """The largest event of a stream."""
         ...
 
+    @property
+    def answer_memory_limit_bytes(self) -> int:
+        """The most that a successful answer, or a stream, may take once it is read."""
+        ...
+
 
 class Answer:
     """What has come of one answer so far."""
@@ -53,8 +60,10 @@ class Answer:
         self._parser: SseParser | None = None
         self._undecided = False
         self._body = bytearray()
+        self._value: Json = ""
+        """A whole body, once it is read."""
         self._size = 0
-        self._finished = False
+        self._memory_bytes = 0
 
     @property
     def ended(self) -> bool:
@@ -76,29 +85,31 @@ class Answer:
         self._undecided = self._parser is None and self._successful
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the body. Raises AnswerTooLargeError."""
-        self._size += len(data)
-        bounded = self._parser is not None or self._successful
-        if bounded and self._size > self._limits.answer_limit_bytes:
-            raise AnswerTooLargeError(f"the answer is larger than {self._limits.answer_limit_bytes} bytes")
-        if self._parser:
-            self._stream(self._parser, data)
+        """Take the next bytes of the body.
+
+        Raises:
+            AnswerTooLargeError: A limit is exceeded; what came before it has been taken, however it was split.
+        """
+        if self._parser is None and not self._successful:
+            self._body += data
+            self.enough = self._keep_beginning()
             return
-        self._body += data
-        if self._undecided:
-            self._decide()
-        elif not bounded and self._size > self._limits.error_body_limit_bytes:
-            del self._body[self._limits.error_body_limit_bytes :]
-            self.enough = True
+        room = self._limits.answer_limit_bytes - self._size
+        self._size += len(data)
+        self._take(data[:room])
+        if len(data) > room:
+            raise AnswerTooLargeError(f"the answer is larger than {self._limits.answer_limit_bytes} bytes")
 
     def finish(self) -> None:
-        """Note that the body ended as HTTP says it should."""
-        self._finished = True
+        """Note that the body ended as HTTP says it should. Raises AnswerTooLargeError."""
         if self._parser:
-            for event in self._parser.finish():
-                self._decoder.event(event)
+            self._read(self._parser.finish())
         elif self._successful and self._body:
-            self._decoder.body(read_json(bytes(self._body)))
+            data = bytes(self._body)
+            self._count(memory_bytes(data))
+            self._value = read_json(data)
+            self._body.clear()
+            self._decoder.body(self._value)
 
     def break_off(self) -> None:
         """Note that the body broke off; a whole answer that is no stream is one all the same, as its own end says."""
@@ -143,11 +154,34 @@ class Answer:
         return self._status in _SUCCESSES
 
     def _kept_body(self) -> Json:
+        """Return the body; of one that did not arrive whole, or is too large to be read, its beginning."""
+        if not self._body:
+            return self._value
+        self._keep_beginning()
         return read_json(bytes(self._body))
+
+    def _keep_beginning(self) -> bool:
+        """Drop what is more of a body than is kept of those that are no reply; tell whether there was more."""
+        limit_bytes = self._limits.error_body_limit_bytes
+        is_longer = len(self._body) > limit_bytes
+        del self._body[limit_bytes:]
+        return is_longer
+
+    def _take(self, data: bytes) -> None:
+        """Take bytes of a stream, or of a success that may turn out to be one."""
+        if self._parser:
+            self._stream(self._parser, data)
+            return
+        self._body += data
+        if self._undecided:
+            self._decide()
 
     def _decide(self) -> None:
         """Tell a stream from a whole body by its first bytes, once there are enough."""
-        begin = bytes(self._body[:64]).removeprefix(b"\xef\xbb\xbf").lstrip()
+        begin = bytes(self._body[:64])
+        if BYTE_ORDER_MARK.startswith(begin):
+            return
+        begin = begin.removeprefix(BYTE_ORDER_MARK).lstrip()
         if not begin:
             return
         fields = (b"data:", b"event:", b":", b"id:", b"retry:")
@@ -160,7 +194,18 @@ class Answer:
             self._undecided = False
 
     def _stream(self, parser: SseParser, data: bytes) -> None:
-        for event in parser.feed(data):
-            self._decoder.event(event)
+        self._read(parser.feed(data))
         if parser.overflowed:
             raise AnswerTooLargeError(f"one event is larger than {self._limits.event_limit_bytes} bytes")
+
+    def _read(self, events: list[SseEvent]) -> None:
+        for event in events:
+            # Before the event is read: its values take more than its bytes.
+            self._count(_EVENT_BYTES + memory_bytes(event.data))
+            self._decoder.event(event)
+
+    def _count(self, more_bytes: int) -> None:
+        self._memory_bytes += more_bytes
+        if self._memory_bytes > self._limits.answer_memory_limit_bytes:
+            limit_bytes = self._limits.answer_memory_limit_bytes
+            raise AnswerTooLargeError(f"the answer would take more than {limit_bytes} bytes of memory")

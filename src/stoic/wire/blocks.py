@@ -13,6 +13,7 @@ Tree = dict[str, Any]
 """A JSON object."""
 
 _NOISE_KEPT = 16
+_MOST_TOKENS = 2**53
 
 
 class Block(msgspec.Struct, kw_only=True):
@@ -23,7 +24,8 @@ class Block(msgspec.Struct, kw_only=True):
     """Of its text, or of a call's argument text."""
     name: str = ""
     call_id: str = ""
-    signature: str | None = None
+    sealed: list[str] = []
+    """Pieces of its signature; none: it has none."""
     redacted: str | None = None
     identifier: str | None = None
     phase: str | None = None
@@ -34,6 +36,11 @@ class Block(msgspec.Struct, kw_only=True):
     def text(self) -> str:
         """The text so far."""
         return mend("".join(self.pieces))
+
+    @property
+    def signature(self) -> str | None:
+        """The signature so far."""
+        return mend("".join(self.sealed)) if self.sealed else None
 
     def part(self, request: Request, *, whole: bool) -> Part:
         """Return the block as a part of the reply.
@@ -64,7 +71,7 @@ class Block(msgspec.Struct, kw_only=True):
     @property
     def says_something(self) -> bool:
         """Whether there is anything to keep of it."""
-        return self.kind == "call" or bool(self.pieces) or self.signature is not None or self.redacted is not None
+        return self.kind == "call" or bool(self.pieces or self.sealed) or self.redacted is not None
 
 
 def announce(block: Block, on_delta: Delta) -> None:
@@ -120,7 +127,12 @@ def trees(value: Json) -> list[Tree]:
 
 
 def text_of(value: Json) -> str:
-    """Return a text, or an empty one instead of anything else."""
+    """Return a whole text as valid UTF-8, or an empty one instead of anything else."""
+    return mend(value) if isinstance(value, str) else ""
+
+
+def piece_of(value: Json) -> str:
+    """Return a piece of a text as it came, since the next may hold the other half of a surrogate pair."""
     return value if isinstance(value, str) else ""
 
 
@@ -133,5 +145,9 @@ def arguments_of(value: Json) -> str:
 
 def count_of(values: Tree, names: Iterable[str]) -> int:
     """Return the sum of the named token counts."""
-    found = (values.get(name) for name in names)
-    return sum(max(count, 0) for count in found if isinstance(count, int))
+    return sum(number for name in names if (number := number_of(values.get(name))) is not None)
+
+
+def number_of(count: Json) -> int | None:
+    """Return a token count; None: it is none. What no float holds exactly counts nothing."""
+    return max(count, 0) if isinstance(count, int) and count < _MOST_TOKENS else None

@@ -1,27 +1,24 @@
 """Tool calls of a Chat Completions stream, assembled from deltas that servers number in very different ways."""
 
 from stoic.records import CallPart
-from stoic.wire.text import is_json_object, mend
+from stoic.wire.growing_object import GrowingObject
+from stoic.wire.text import is_json_object
 
 _CALLING_ENDS = {"stop", "tool_calls", "function_call"}
+_NAME_CHARACTERS = 256
+"""No name is longer; pieces beyond are not added to it."""
 
 
 class CallBuffer:
     """One call as far as it came; it belongs to one attempt and dies with it."""
 
-    __slots__ = ("call_id", "index", "name", "pieces")
+    __slots__ = ("arguments", "call_id", "name")
 
-    def __init__(self, index: int | None, call_id: str) -> None:
+    def __init__(self) -> None:
         """Begin a call without name and arguments."""
-        self.index = index
-        self.call_id = call_id
+        self.call_id = ""
         self.name = ""
-        self.pieces: list[str] = []
-
-    @property
-    def arguments(self) -> str:
-        """The argument text so far."""
-        return mend("".join(self.pieces))
+        self.arguments = GrowingObject()
 
     def part(self, finish: str | None) -> CallPart:
         """Return the call as a part of the reply.
@@ -33,7 +30,7 @@ class CallBuffer:
         Args:
             finish: The reply's finish reason, or None.
         """
-        arguments = self.arguments
+        arguments = self.arguments.text
         whole = finish is not None and (finish in _CALLING_ENDS or is_json_object(arguments))
         return CallPart(name=self.name, arguments=arguments, provider_id=self.call_id, whole=whole and bool(self.name))
 
@@ -44,6 +41,8 @@ class CallAssembler:
     def __init__(self) -> None:
         """Begin without calls."""
         self.calls: list[CallBuffer] = []
+        self._newest_by_index: dict[int, CallBuffer] = {}
+        self._first_by_id: dict[str, CallBuffer] = {}
 
     def add(self, index: int | None, call_id: str, name: str, arguments: str) -> str | None:
         """Take one delta; return the call's name when this delta made it known.
@@ -56,28 +55,37 @@ class CallAssembler:
         """
         call = self._find(index, call_id, name)
         if call is None:
-            call = CallBuffer(index, call_id)
-            self.calls.append(call)
-        call.call_id = call.call_id or call_id
+            call = self._begin(index)
+        if call_id and not call.call_id:
+            call.call_id = call_id
+            self._first_by_id.setdefault(call_id, call)
         announced = None
+        pieces = call.arguments.pieces
         if name and not call.name:
             call.name = announced = name
-        elif name and name != call.name and not call.pieces:
+        elif name and name != call.name and not pieces and len(call.name) < _NAME_CHARACTERS:
             call.name += name
         if arguments:
-            call.pieces.append(arguments)
+            pieces.append(arguments)
         return announced
+
+    def _begin(self, index: int | None) -> CallBuffer:
+        call = CallBuffer()
+        self.calls.append(call)
+        if index is not None:
+            self._newest_by_index[index] = call
+        return call
 
     def _find(self, index: int | None, call_id: str, name: str) -> CallBuffer | None:
         """Return the call a delta belongs to; None: it begins a new one."""
         if index is not None:
-            known = next((call for call in reversed(self.calls) if call.index == index), None)
+            known = self._newest_by_index.get(index)
             # Gemini's compatible endpoint numbers parallel calls all 0; they differ in their ids.
-            if known and call_id and known.call_id not in ("", call_id) and name and is_json_object(known.arguments):
+            if known and call_id and known.call_id not in ("", call_id) and name and known.arguments.is_object():
                 return None
             return known
         if call_id:
-            return next((call for call in self.calls if call.call_id == call_id), None)
+            return self._first_by_id.get(call_id)
         last = self.calls[-1] if self.calls else None
-        begins = bool(name) and last is not None and is_json_object(last.arguments)
+        begins = bool(name) and last is not None and last.arguments.is_object()
         return None if begins else last

@@ -4,21 +4,17 @@ Ordinary deltas go through one typed decode. Whatever does not fit, and whatever
 is kept as it came: the classifier judges it. https://platform.openai.com/docs/api-reference/chat-streaming
 """
 
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
 from stoic.ports import Delta, Request
 from stoic.records import Json, Part, TextPart, ThinkingPart, Usage
+from stoic.wire.blocks import KeptEvents, Tree, arguments_of, number_of, piece_of, text_of, tree, trees
 from stoic.wire.chat_calls import CallAssembler
 from stoic.wire.decoding import Decoded
 from stoic.wire.sse import SseEvent
 from stoic.wire.text import mend, read_json
-
-_COMMENTS_KEPT = 16
-
-Tree = dict[str, Any]
-"""A JSON object."""
 
 
 class _Function(msgspec.Struct, gc=False):
@@ -77,8 +73,7 @@ class ChatDecoder:
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._calls = CallAssembler()
-        self._events: list[dict[str, Json]] = []
-        self._comments = 0
+        self._kept = KeptEvents()
         self._finish: str | None = None
         self._done = False
         self._known = False
@@ -89,9 +84,7 @@ class ChatDecoder:
     def event(self, event: SseEvent) -> None:
         """Take the next event of the stream."""
         if event.comment is not None:
-            self._comments += 1
-            if self._comments <= _COMMENTS_KEPT:
-                self._events.append({"comment": event.comment})
+            self._kept.comment(event.comment)
             return
         try:
             chunk = _decode_chunk(event.data)
@@ -135,13 +128,13 @@ class ChatDecoder:
             answer = cast("Tree", value)
             self._read_chunk(answer)
             # A whole body is its own end even where the finish reason is missing.
-            self._done = self.ended = self.ended or bool(_trees(answer.get("choices")))
+            self._done = self.ended = self.ended or bool(trees(answer.get("choices")))
 
     def result(self) -> Decoded:
         """Return what has been said so far."""
         return Decoded(
             parts=self._parts() if self._known else None,
-            events=self._events,
+            events=self._kept.events,
             finish=self._finish,
             ended=self._finish is not None,
             end_unconfirmed=self._done and self._finish is None,
@@ -166,51 +159,46 @@ class ChatDecoder:
         data = event.data.strip()
         if data == b"[DONE]":
             self._done = self.ended = True
-            self._events.append({"event": event.name, "data": "[DONE]"})
+            self._kept.add(event.name, "[DONE]")
             return
-        self._events.append({"event": event.name, "data": read_json(data)})
         value = read_json(data, mended=False)
+        self._kept.add(event.name, value)
         if isinstance(value, dict):
             self._read_chunk(cast("Tree", value))
 
     def _read_chunk(self, chunk: Tree) -> None:
         """Read a chunk or a whole answer of any shape; what does not fit is left alone."""
-        model, identifier = chunk.get("model"), chunk.get("id")
-        self._model = model if isinstance(model, str) and model else self._model
-        self._id = self._id or (identifier if isinstance(identifier, str) else None)
+        self._model = text_of(chunk.get("model")) or self._model
+        self._id = self._id or text_of(chunk.get("id")) or None
         if isinstance(chunk.get("usage"), dict):
             self._usage = chunk["usage"]
-        for choice in _trees(chunk.get("choices")):
+        for choice in trees(chunk.get("choices")):
             self._known = True
             if choice.get("index") in (0, None):
                 self._read_choice(choice)
 
     def _read_choice(self, choice: Tree) -> None:
-        for delta in _trees([choice.get("delta"), choice.get("message")]):
+        for delta in trees([choice.get("delta"), choice.get("message")]):
             for kind, text in _texts(delta.get("content")):
                 (self._add_thinking if kind == "thinking" else self._add_text)(text)
             thinking = delta.get("reasoning_content") or delta.get("reasoning")
             if isinstance(thinking, str):
                 self._add_thinking(thinking)
-            for call in _trees(delta.get("tool_calls")):
+            for call in trees(delta.get("tool_calls")):
                 self._read_call(call)
-        finish = choice.get("finish_reason")
-        if isinstance(finish, str) and finish:
+        finish = text_of(choice.get("finish_reason"))
+        if finish:
             self._finish = finish
             self.ended = True
 
     def _read_call(self, call: Tree) -> None:
-        function = call.get("function")
-        function = cast("Tree", function) if isinstance(function, dict) else {}
-        arguments = function.get("arguments")
-        if isinstance(arguments, dict):
-            arguments = msgspec.json.encode(arguments).decode()
-        index = call.get("index")
+        function = tree(call.get("function"))
+        arguments, index = function.get("arguments"), call.get("index")
         self._add_call(
             index if isinstance(index, int) else None,
-            str(call.get("id") or ""),
-            str(function.get("name") or ""),
-            arguments if isinstance(arguments, str) else "",
+            mend(str(call.get("id") or "")),
+            mend(str(function.get("name") or "")),
+            arguments_of(arguments) if isinstance(arguments, dict) else piece_of(arguments),
         )
 
     def _add_text(self, text: str) -> None:
@@ -234,18 +222,12 @@ def _says_nothing(delta: _Delta) -> bool:
     return delta.reasoning_content is None and delta.reasoning is None and delta.role is None
 
 
-def _trees(value: Json) -> list[Tree]:
-    """Return the objects of a list that may be anything."""
-    items = cast("list[Json]", value) if isinstance(value, list) else []
-    return [cast("Tree", item) for item in items if isinstance(item, dict)]
-
-
 def _texts(content: Json) -> list[tuple[str, str]]:
     """Return `(kind, text)` of a content that is a text or a list of typed parts."""
     if isinstance(content, str):
         return [("text", content)]
     found: list[tuple[str, str]] = []
-    for part in _trees(content):
+    for part in trees(content):
         kind = "thinking" if part.get("type") == "thinking" else "text"
         inner = part.get("thinking") if kind == "thinking" else part.get("text")
         # Mistral nests text parts inside a thinking part.
@@ -253,25 +235,22 @@ def _texts(content: Json) -> list[tuple[str, str]]:
     return found
 
 
-def _count(tree: Tree, *names: str) -> int:
+def _count(values: Tree, *names: str) -> int:
     """Return the first of the named counts that is one."""
     for name in names:
-        value = tree.get(name)
-        if isinstance(value, int):
-            return max(value, 0)
+        count = number_of(values.get(name))
+        if count is not None:
+            return count
     return 0
 
 
 def _usage(value: Json) -> Usage:
     """Read token counts; cached ones stand in `prompt_tokens_details`, DeepSeek's beside the others."""
-    if not isinstance(value, dict):
-        return Usage()
-    tree = cast("Tree", value)
-    details = tree.get("prompt_tokens_details")
-    details = cast("Tree", details) if isinstance(details, dict) else {}
+    counts = tree(value)
+    details = tree(counts.get("prompt_tokens_details"))
     return Usage(
-        input_tokens=_count(tree, "prompt_tokens"),
-        output_tokens=_count(tree, "completion_tokens"),
-        cache_read_tokens=_count(details, "cached_tokens") or _count(tree, "prompt_cache_hit_tokens"),
+        input_tokens=_count(counts, "prompt_tokens"),
+        output_tokens=_count(counts, "completion_tokens"),
+        cache_read_tokens=_count(details, "cached_tokens") or _count(counts, "prompt_cache_hit_tokens"),
         cache_write_tokens=_count(details, "cache_write_tokens", "cache_creation_tokens"),
     )

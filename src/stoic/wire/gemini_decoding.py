@@ -8,7 +8,7 @@ from typing import cast
 
 from stoic.ports import Delta, Request
 from stoic.records import Json, Usage
-from stoic.wire.blocks import Block, KeptEvents, Tree, announce, arguments_of, count_of, text_of, tree, trees
+from stoic.wire.blocks import Block, KeptEvents, Tree, announce, arguments_of, count_of, piece_of, text_of, tree, trees
 from stoic.wire.decoding import Decoded
 from stoic.wire.sse import SseEvent
 from stoic.wire.text import mend, read_json
@@ -96,7 +96,7 @@ class GeminiDecoder:
         if call:
             self._add_call(call, signature)
         elif part.keys() <= _ORDINARY_PART:
-            self._add_text(text_of(part.get("text")), signature, thought=part.get("thought") is True)
+            self._add_text(piece_of(part.get("text")), signature, thought=part.get("thought") is True)
 
     def _add_call(self, call: Tree, signature: str | None) -> None:
         """Take a call; it comes at once, its arguments as an object."""
@@ -106,7 +106,7 @@ class GeminiDecoder:
             pieces=[arguments] if arguments else [],
             name=text_of(call.get("name")),
             call_id=text_of(call.get("id")),
-            signature=signature,
+            sealed=[signature] if signature else [],
             closed=call.get("willContinue") is not True,
         )
         self._blocks.append(block)
@@ -119,8 +119,8 @@ class GeminiDecoder:
         # A signature on a part without text is kept as thinking without text.
         kind = "thinking" if thought or not text else "text"
         last = self._blocks[-1] if self._blocks else None
-        if last is None or last.kind != kind or last.signature is not None or signature is not None:
-            last = Block(kind=kind, signature=signature)
+        if last is None or last.kind != kind or last.sealed or signature is not None:
+            last = Block(kind=kind, sealed=[signature] if signature else [])
             self._blocks.append(last)
         if text:
             last.pieces.append(text)

@@ -6,7 +6,7 @@ it. https://docs.claude.com/en/docs/build-with-claude/streaming
 
 from stoic.ports import Delta, Request
 from stoic.records import Json, Usage
-from stoic.wire.blocks import Block, KeptEvents, Tree, announce, arguments_of, count_of, text_of, tree, trees
+from stoic.wire.blocks import Block, KeptEvents, Tree, announce, arguments_of, count_of, piece_of, text_of, tree, trees
 from stoic.wire.decoding import Decoded
 from stoic.wire.sse import SseEvent
 from stoic.wire.text import is_json_object, mend, read_json
@@ -135,13 +135,13 @@ class MessagesDecoder:
     def _read_delta(self, place: int, delta: Tree) -> bool:
         block, kind = self._blocks.get(place), delta.get("type")
         if kind == "text_delta":
-            self._add(block or self._begin(place, Block(kind="text")), text_of(delta.get("text")))
+            self._add(block or self._begin(place, Block(kind="text")), piece_of(delta.get("text")))
         elif kind == "thinking_delta":
-            self._add(block or self._begin(place, Block(kind="thinking")), text_of(delta.get("thinking")))
+            self._add(block or self._begin(place, Block(kind="thinking")), piece_of(delta.get("thinking")))
         elif kind == "signature_delta" and block:
-            block.signature = (block.signature or "") + text_of(delta.get("signature"))
+            block.sealed.append(piece_of(delta.get("signature")))
         elif kind == "input_json_delta" and block and block.kind == "call":
-            block.pieces.append(text_of(delta.get("partial_json")))
+            block.pieces.append(piece_of(delta.get("partial_json")))
         else:
             return False
         return True
@@ -165,7 +165,7 @@ def _block(data: Tree) -> Block | None:
         return Block(kind="text", pieces=[text] if text else [])
     if kind == "thinking":
         text, signature = text_of(data.get("thinking")), text_of(data.get("signature"))
-        return Block(kind="thinking", pieces=[text] if text else [], signature=signature or None)
+        return Block(kind="thinking", pieces=[text] if text else [], sealed=[signature] if signature else [])
     if kind == "redacted_thinking":
         return Block(kind="thinking", redacted=text_of(data.get("data")))
     if kind != "tool_use":

@@ -7,7 +7,7 @@ https://platform.openai.com/docs/api-reference/responses-streaming
 
 from stoic.ports import Delta, Request
 from stoic.records import Json, Usage
-from stoic.wire.blocks import Block, KeptEvents, Tree, announce, arguments_of, count_of, text_of, tree, trees
+from stoic.wire.blocks import Block, KeptEvents, Tree, announce, arguments_of, count_of, piece_of, text_of, tree, trees
 from stoic.wire.decoding import Decoded
 from stoic.wire.sse import SseEvent
 from stoic.wire.text import mend, read_json
@@ -106,7 +106,7 @@ class ResponsesDecoder:
         return kind in _REPEATING or self._read_delta(kind, data)
 
     def _read_delta(self, kind: str, data: Tree) -> bool:
-        piece = text_of(data.get("delta"))
+        piece = piece_of(data.get("delta"))
         if kind == "response.output_text.delta":
             self._add(self._last(data, Block(kind="text")), piece)
         elif kind in _THINKING_DELTAS:
@@ -207,7 +207,7 @@ def _reasoning(item: Tree) -> list[Block]:
     identifier = text_of(item.get("id")) or None
     blocks = [Block(kind="thinking", pieces=[text], identifier=identifier) for text in texts]
     blocks = blocks or [Block(kind="thinking", identifier=identifier)]
-    blocks[0].signature = sealed
+    blocks[0].sealed = [sealed] if sealed else []
     return blocks
 
 

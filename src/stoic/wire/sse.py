@@ -5,9 +5,13 @@ but no data is reported (a nameless empty one is not), because a bare `event: er
 reported, because keep-alives are evidence. `id` and `retry` serve reconnection, which this runtime never does.
 """
 
+from itertools import islice
+
 import msgspec
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_COMMENTS_REPORTED = 1000
+"""Of one block; further ones say nothing new, and there may be millions."""
 
 
 class SseEvent(msgspec.Struct, gc=False):
@@ -73,7 +77,8 @@ class SseParser:
             self._dispatch(bytes(self._rest[:-2]), events)
         else:
             lines = bytes(self._rest).split(b"\n")[:-1]
-            events += [_comment(line) for line in lines if line.startswith(b":")]
+            comments = (line for line in lines if line.startswith(b":"))
+            events += [_comment(line) for line in islice(comments, _COMMENTS_REPORTED)]
         self._rest.clear()
         return events
 
@@ -104,11 +109,11 @@ class SseParser:
         """Drop a byte order mark at the stream's very beginning, also when it is split."""
         chunk = bytes(self._rest) + chunk
         self._rest.clear()
-        if len(chunk) < len(_BYTE_ORDER_MARK) and _BYTE_ORDER_MARK.startswith(chunk):
+        if len(chunk) < len(BYTE_ORDER_MARK) and BYTE_ORDER_MARK.startswith(chunk):
             self._rest += chunk
             return b""
         self._started = True
-        return chunk.removeprefix(_BYTE_ORDER_MARK)
+        return chunk.removeprefix(BYTE_ORDER_MARK)
 
     def _unify_line_ends(self, chunk: bytes) -> bytes:
         """Make every line end a line feed; a carriage return at the very end waits for what follows it."""
@@ -130,9 +135,12 @@ def _parse_block(block: bytes, events: list[SseEvent]) -> None:
     """Read the lines of one block; comments are reported before the event they stand in."""
     name: str | None = None
     data: list[bytes] = []
+    comments = 0
     for line in block.split(b"\n"):
         if line.startswith(b":"):
-            events.append(_comment(line))
+            comments += 1
+            if comments <= _COMMENTS_REPORTED:
+                events.append(_comment(line))
             continue
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")

@@ -6,6 +6,7 @@ from typing import cast
 
 import msgspec
 
+from stoic.foreign_json import is_too_deep, read_foreign
 from stoic.records import Json
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -25,6 +26,14 @@ def mend(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def memory_bytes(data: bytes) -> int:
+    """Estimate what a JSON text takes once it is read, without reading it: an empty array of two bytes takes 72.
+
+    Characters inside texts count as well, so it is rather too much.
+    """
+    return len(data) + 64 * (data.count(b",") + data.count(b"[")) + 200 * data.count(b"{")
+
+
 def read_json(data: bytes, *, mended: bool = True) -> Json:
     """Return the JSON value of the bytes, or their text when they are no JSON.
 
@@ -35,14 +44,16 @@ def read_json(data: bytes, *, mended: bool = True) -> Json:
         mended: Whether single surrogates are replaced; otherwise they stay, since the other half may come later.
     """
     try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError):
+        return read_foreign(data)
+    except msgspec.DecodeError:
         text = data.decode("utf-8", "replace")
     try:
         value = json.loads(text)  # reads what msgspec does not: NaN, single surrogates
-        return mend_json(value) if mended else value
     except (ValueError, RecursionError):
         return text
+    if is_too_deep(value):
+        return text
+    return mend_json(value) if mended else value
 
 
 def mend_json(value: Json) -> Json:

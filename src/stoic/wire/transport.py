@@ -55,6 +55,8 @@ class HttpSettings(Record, frozen=True):
     """A successful answer larger than this is given up, with `AnswerTooLargeError` as its failure."""
     event_limit_bytes: int = 8 * 1024 * 1024
     """Likewise a single event of a stream."""
+    answer_memory_limit_bytes: int = 512 * 1024 * 1024
+    """Likewise an answer whose values would take more memory than this, as many small ones do."""
     ca_file: str | None = None
     """Certificates to trust instead of the system's."""
     proxy_url: str | None = None

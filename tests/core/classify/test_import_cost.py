@@ -48,14 +48,17 @@ def test_first_plain_reply_loads_no_table():
         "parts=[stoic.records.TextPart(text='hi')])"
     )
     loaded = loaded_by(f"import stoic, stoic.records; stoic.classify({report})")
-    assert loaded == TYPES | {"stoic.core.classify.plain"}
+    assert loaded == TYPES | {"stoic.core.classify.plain", "stoic.foreign_json"}
 
 
 def test_import_and_use_load_nothing_of_the_runtime():
     exchange = "{'provider': 'openai', 'status': 429, 'body': {'error': {'message': 'x'}}}"
     loaded = loaded_by(f"import stoic.core.classify as c; c.classify(c.report_from({exchange}))")
     ours = {name for name in loaded if name.startswith("stoic")}
-    assert {name for name in ours if not name.startswith("stoic.core.classify")} == LIBRARY | {"stoic.errors"}
+    assert {name for name in ours if not name.startswith("stoic.core.classify")} == LIBRARY | {
+        "stoic.errors",
+        "stoic.foreign_json",
+    }
     assert loaded.isdisjoint({"asyncio", "httpx2", "pydantic", "apsw", "logging"})
 
 

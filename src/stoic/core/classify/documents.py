@@ -3,7 +3,7 @@
 from types import ModuleType
 
 from stoic.core.classify.fields import decoded, items, mapping, text
-from stoic.core.classify.reading import Document, Hint, Reading, fresh
+from stoic.core.classify.reading import Document, Reading, fresh
 from stoic.core.classify.rules import refused
 from stoic.core.classify.shapes import chat, converse, generate, messages, ndjson, responses, single_vendor
 from stoic.records import Json, Report
@@ -31,14 +31,13 @@ def read_reply(report: Report, documents: list[Document]) -> Reading:
     """Return what the reply holds; what a live attempt's wire assembled takes the place of what its events say."""
     # A request for a stream may be answered by a body: an error, or a server that does not stream.
     failed = report.body is not None or (report.status or 0) >= 400  # noqa: PLR2004 -- the error statuses of HTTP
-    assembled = report.parts is not None
+    assembled = None if report.parts is None else list(report.parts)
     reading = fresh(stream=bool(report.events) or (report.stream and not failed), assembled=assembled)
     shape = _shape_of(documents)
     shape.read(documents, reading)
     _read_guardrail(documents, reading)
-    if report.parts is not None:
+    if assembled is not None:
         reading.known = True
-        reading.parts = list(report.parts)
         reading.ended = report.ended
         reading.done = reading.done or report.end_unconfirmed
         if report.finish is not None and reading.finish is None:
@@ -51,7 +50,7 @@ def _read_guardrail(documents: list[Document], reading: Reading) -> None:
     for document in documents:
         if document.data.get("amazon-bedrock-guardrailAction") == "INTERVENED":
             field = f"{document.path}.amazon-bedrock-guardrailAction"
-            reading.hints.append(Hint(mark=refused("guardrail", where="completion"), field=field, value="INTERVENED"))
+            reading.add_hint(refused("guardrail", where="completion"), field, "INTERVENED")
 
 
 def _shape_of(documents: list[Document]) -> ModuleType:

@@ -9,6 +9,7 @@ import msgspec
 
 from stoic.core.classify.fields import at, items, mapping, number, text, word
 from stoic.core.classify.rules import ErrorObject
+from stoic.foreign_json import read_foreign
 from stoic.records import Json
 
 _PAGE = re.compile(r"<!doctype|<html|<head|<body", re.IGNORECASE)
@@ -85,8 +86,8 @@ def _parsed(inner: str) -> Json:
     literal = inner[: max(inner.rfind("}"), inner.rfind("]")) + 1]
     for write in (str, _as_json):
         try:
-            return msgspec.json.decode(write(literal).encode(errors="replace"))
-        except (msgspec.DecodeError, RecursionError):
+            return read_foreign(write(literal).encode(errors="replace"))
+        except msgspec.DecodeError:
             pass
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an odd escape in somebody's text is no news for our user's terminal

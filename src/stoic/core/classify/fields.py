@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from stoic.foreign_json import read_foreign
 from stoic.records import Json
 
 _BLANKS = " \t\r\n"
@@ -92,7 +93,7 @@ def decoded(value: Json) -> Json:
     """Return the value of a text that is JSON, else the value itself; servers keep a connection alive with blanks before it."""
     if isinstance(value, str) and value.lstrip(_BLANKS)[:1] in ("{", "[") and value != "[DONE]":
         try:
-            return msgspec.json.decode(value.encode(errors="replace"))
-        except (msgspec.DecodeError, RecursionError):
+            return read_foreign(value.encode(errors="replace"))
+        except msgspec.DecodeError:
             return value
     return value

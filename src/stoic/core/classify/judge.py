@@ -161,11 +161,8 @@ def _refusal(
     # Anthropic's stop reason tells no side; before any output it can only be the prompt.
     where = mark.where or ("completion" if reading.parts or reading.other_output else "prompt")
     streamed = reading.stream or (report.exception is not None and report.exception.after_first_byte)
-    evidence.extend(
-        Evidence(field=field, value=category, decided="category")
-        for field, category in reading.categories[:1]
-        if category == mark.category
-    )
+    if reading.category and reading.category[1] == mark.category:
+        evidence.append(Evidence(field=reading.category[0], value=reading.category[1], decided="category"))
     return Verdict(
         failure=FailureClass.REFUSAL,
         recovers_with=mark.axis or Axis.BOUNDARY,

@@ -7,6 +7,7 @@ from typing import TypeGuard
 
 import msgspec
 
+from stoic.foreign_json import read_foreign
 from stoic.records import CallPart, Json, Part, Report, TextPart
 
 _FINISHES = frozenset({"stop", "tool_calls"})
@@ -44,8 +45,8 @@ def _says_something(parts: list[Part]) -> bool:
 
 def _is_object(arguments: str) -> bool:
     try:
-        return isinstance(msgspec.json.decode(arguments), dict)
-    except (msgspec.DecodeError, UnicodeError):
+        return isinstance(read_foreign(arguments), dict)
+    except msgspec.DecodeError:
         return False
 
 

@@ -1,6 +1,6 @@
 """What a reply holds, read from its body or its events whatever the API: parts, finish, end, and signs of a refusal."""
 
-from typing import cast
+from typing import Literal
 
 import msgspec
 
@@ -27,13 +27,34 @@ class Hint(Record, frozen=True):
     value: str
 
 
+class Growing(msgspec.Struct):
+    """One part as far as it was read: its pieces are joined once, however many there are."""
+
+    kind: Literal["text", "thinking", "call"]
+    pieces: list[str] = []
+    """Of its text, or of a call's argument text."""
+    name: str = ""
+    provider_id: str = ""
+    whole: bool = False
+
+    @property
+    def part(self) -> Part:
+        """What was read, as a part of a reply."""
+        said = "".join(self.pieces)
+        if self.kind == "text":
+            return TextPart(text=said)
+        if self.kind == "thinking":
+            return ThinkingPart(text=said)
+        return CallPart(name=self.name, arguments=said, provider_id=self.provider_id, whole=self.whole)
+
+
 class Reading(msgspec.Struct):
     """A reply as read so far; filled by one shape's reader."""
 
     stream: bool
-    assembled: bool = False
-    """Whether parts and usage are known from elsewhere: pieces are then not put together again."""
-    parts: list[Part] = []
+    read: list[Growing] = []
+    assembled: list[Part] | None = None
+    """What a live attempt's wire assembled; pieces are then not put together again."""
     finish: str | None = None
     finish_field: str = ""
     ended: bool = False
@@ -43,67 +64,86 @@ class Reading(msgspec.Struct):
     """Whether anything of the shape was recognised."""
     other_output: bool = False
     """Whether there is output that is neither text nor a call, such as an image."""
-    hints: list[Hint] = []
-    categories: list[tuple[str, str]] = []
-    """(field, category) of filters that acted, to name a refusal's category."""
+    hint: Hint | None = None
+    """The first field that says that the reply is a refusal."""
+    category: tuple[str, str] | None = None
+    """(field, category) of the first filter that acted, to name a refusal's category."""
     where: str | None = None
     """Which side those filters were on: `prompt` or `completion`."""
     served_model: str | None = None
     request_id: str | None = None
     usage: Usage = Usage()
-    calls: dict[str, int] = {}
-    """Position in `parts` of each open call or block, by the protocol's own key."""
+    calls: dict[str, Growing] = {}
+    """Each call by the protocol's own key."""
+    open_calls: list[Growing] = []
+    """Those that nothing has closed."""
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts of the reply; they are put together when they are asked for."""
+        return [growing.part for growing in self.read] if self.assembled is None else self.assembled
 
     def add_text(self, piece: str) -> None:
         """Append visible text to the last part if it is text, else open a new one."""
-        if not piece or self.assembled:
-            return
-        last = self.parts[-1] if self.parts else None
-        if isinstance(last, TextPart):
-            self.parts[-1] = TextPart(text=last.text + piece)
-        else:
-            self.parts.append(TextPart(text=piece))
+        if piece and self.assembled is None:
+            self._append("text", piece)
 
     def add_thinking(self, piece: str) -> None:
         """Append reasoning."""
-        if self.assembled:
-            return
-        last = self.parts[-1] if self.parts else None
-        if isinstance(last, ThinkingPart):
-            self.parts[-1] = ThinkingPart(text=last.text + piece)
-        else:
-            self.parts.append(ThinkingPart(text=piece))
+        if self.assembled is None:
+            self._append("thinking", piece)
+
+    def _append(self, kind: Literal["text", "thinking"], piece: str) -> None:
+        if not self.read or self.read[-1].kind != kind:
+            self.read.append(Growing(kind=kind))
+        self.read[-1].pieces.append(piece)
 
     def add_call(self, key: str, *, name: str = "", arguments: str = "", provider_id: str = "") -> None:
         """Open a call under the protocol's key, or append a piece of its arguments."""
-        if self.assembled:
+        if self.assembled is not None:
             return
-        if key not in self.calls:
-            self.calls[key] = len(self.parts)
-            self.parts.append(CallPart(name=name, arguments=arguments, provider_id=provider_id, whole=False))
-            return
-        last = cast("CallPart", self.parts[self.calls[key]])
-        self.parts[self.calls[key]] = CallPart(
-            name=last.name or name,
-            arguments=last.arguments + arguments,
-            provider_id=last.provider_id or provider_id,
-            whole=False,
-        )
+        call = self.calls.get(key)
+        if call is None:
+            call = self.calls[key] = Growing(kind="call")
+            self.read.append(call)
+            self.open_calls.append(call)
+        elif call.whole:
+            call.whole = False
+            self.open_calls.append(call)
+        call.name = call.name or name
+        call.provider_id = call.provider_id or provider_id
+        call.pieces.append(arguments)
 
-    def set_call(self, key: str, call: CallPart) -> None:
-        """Put a whole call under the protocol's key in the place of its pieces."""
-        if not self.assembled:
-            self.add_call(key)
-            self.parts[self.calls[key]] = call
+    def replace_call(self, key: str, *, name: str, arguments: str, provider_id: str) -> None:
+        """Take a call that is given whole, in the place of its pieces."""
+        if self.assembled is not None:
+            return
+        self.add_call(key)
+        call = self.calls[key]
+        call.name, call.pieces, call.provider_id, call.whole = name, [arguments], provider_id, True
 
     def close_call(self, key: str) -> None:
         """Mark one call as whole: the protocol closed it."""
-        last = cast("CallPart", self.parts[self.calls[key]])
-        self.parts[self.calls[key]] = _closed(last)
+        if self.assembled is None:
+            self.calls[key].whole = True
 
     def close_calls(self) -> None:
         """Mark every call as whole: the reply's own end came."""
-        self.parts = [_closed(one) if isinstance(one, CallPart) else one for one in self.parts]
+        for call in self.open_calls:
+            call.whole = True
+        self.open_calls = []
+
+    def begin_anew(self) -> None:
+        """Forget what was read of the reply: the whole of it follows."""
+        self.read, self.calls, self.open_calls = [], {}, []
+
+    def add_hint(self, mark: Mark, field: str, value: str) -> None:
+        """Remember the first field that says that the reply is a refusal."""
+        self.hint = self.hint or Hint(mark=mark, field=field, value=value)
+
+    def add_category(self, field: str, category: str) -> None:
+        """Remember the first filter that acted."""
+        self.category = self.category or (field, category)
 
     def set_finish(self, value: Json, field: str) -> None:
         """Remember the protocol's finish reason if there is one."""
@@ -125,11 +165,7 @@ class Reading(msgspec.Struct):
         return self.other_output
 
 
-def _closed(call: CallPart) -> CallPart:
-    return CallPart(name=call.name, arguments=call.arguments, provider_id=call.provider_id)
-
-
-def fresh(*, stream: bool, assembled: bool = False) -> Reading:
+def fresh(*, stream: bool, assembled: list[Part] | None = None) -> Reading:
     """Return an empty reading."""
     return Reading(stream=stream, assembled=assembled)
 

@@ -16,6 +16,7 @@ from stoic.core.classify.rules import (
     Mark,
 )
 from stoic.core.failures import FailureClass
+from stoic.foreign_json import read_foreign
 from stoic.records import CallPart
 
 
@@ -29,10 +30,10 @@ def judge(reading: Reading, family: Family, *, cut: bool) -> Finding | None:
     """
     finish = plain(reading.finish)
     mark = family.finishes.get(finish) or FINISHES.get(finish)
-    if mark and mark.failure is FailureClass.REFUSAL and not reading.hints:
+    if mark and mark.failure is FailureClass.REFUSAL and not reading.hint:
         return _finding(_categorised(mark, reading), reading)
-    if reading.hints:
-        hint = reading.hints[0]
+    hint = reading.hint
+    if hint:
         return Finding(mark=_categorised(hint.mark, reading), field=hint.field, value=code_like(hint.value))
     if reading.stream and not reading.ended:
         return _unended(reading, cut=cut)
@@ -87,8 +88,8 @@ def _readable(call: CallPart) -> bool:
     if not call.arguments.strip():
         return True
     try:
-        return isinstance(msgspec.json.decode(call.arguments.encode(errors="replace")), dict | None)
-    except (msgspec.DecodeError, RecursionError):
+        return isinstance(read_foreign(call.arguments.encode(errors="replace")), dict | None)
+    except msgspec.DecodeError:
         return False
 
 
@@ -98,6 +99,6 @@ def _finding(mark: Mark, reading: Reading) -> Finding:
 
 def _categorised(mark: Mark, reading: Reading) -> Mark:
     """Return a refusal's mark with the category and side that the reply's filters name."""
-    category = mark.category or (reading.categories[0][1] if reading.categories else None)
-    where = reading.where if reading.where and reading.categories else mark.where
+    category = mark.category or (reading.category[1] if reading.category else None)
+    where = reading.where if reading.where and reading.category else mark.where
     return Mark(failure=mark.failure, category=category, where=where, scope=mark.scope)

@@ -13,6 +13,7 @@ from stoic.core.loops.noises import DURATIONS, NOISES, TIMES
 from stoic.core.loops.observation import Nature
 from stoic.core.loops.shapes import is_array, is_object
 from stoic.core.loops.words import REMEMBERED_CHARACTERS
+from stoic.foreign_json import read_foreign
 from stoic.records import Json
 
 _REMEMBERED_FIELDS = 1000
@@ -82,8 +83,8 @@ def _parsed(text: str) -> Json:
     if not text.startswith(("{", "[")):
         return None
     try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return read_foreign(text)
+    except msgspec.DecodeError:
         return None
 
 

@@ -1,7 +1,7 @@
 """Chat Completions, whole or streamed: OpenAI, Azure and every compatible server."""
 
 from stoic.core.classify.fields import filtered_names, items, mapping, text, word
-from stoic.core.classify.reading import Document, Hint, Reading, joined_arguments, usage_of
+from stoic.core.classify.reading import Document, Reading, joined_arguments, usage_of
 from stoic.core.classify.rules import REFUSED, refused
 
 _NATIVE_REFUSALS = {
@@ -57,7 +57,7 @@ def _read_document(document: Document, reading: Reading) -> None:
         reading.usage = usage_of(data["usage"], ("prompt_tokens", "completion_tokens", "cached_tokens", ""))
     for name, where in _SENSITIVE:
         if name in data and data[name] is True:
-            reading.hints.append(Hint(mark=refused("sensitive", where=where), field=f"{path}.{name}", value="true"))
+            reading.add_hint(refused("sensitive", where=where), f"{path}.{name}", "true")
     for index, entry in enumerate(items(data.get("prompt_filter_results"))):
         _note_filters(
             mapping(entry).get("content_filter_results"), f"{path}.prompt_filter_results[{index}]", "prompt", reading
@@ -81,13 +81,12 @@ def _read_choice(choice: dict[str, object], path: str, reading: Reading) -> None
     native = word(choice.get("native_finish_reason")).lower()
     if native in _NATIVE_REFUSALS:
         value = word(choice["native_finish_reason"])
-        hint = Hint(mark=_NATIVE_REFUSALS[native], field=f"{path}.native_finish_reason", value=value)
-        reading.hints.append(hint)
+        reading.add_hint(_NATIVE_REFUSALS[native], f"{path}.native_finish_reason", value)
 
 
 def _note_filters(results: object, path: str, where: str, reading: Reading) -> None:
     for name in filtered_names(results):
-        reading.categories.append((f"{path}.{name}", "blocklist" if name == "custom_blocklists" else name))
+        reading.add_category(f"{path}.{name}", "blocklist" if name == "custom_blocklists" else name)
         reading.where = reading.where or where
 
 
@@ -104,8 +103,8 @@ def _read_message(message: dict[str, object], path: str, reading: Reading) -> No
             break
     if message.get("audio") or message.get("images"):
         reading.other_output = True
-    if text(message.get("refusal")) and not any(hint.field.endswith(".refusal") for hint in reading.hints):
-        reading.hints.append(Hint(mark=refused(where="completion"), field=f"{path}.refusal", value=""))
+    if text(message.get("refusal")):
+        reading.add_hint(refused(where="completion"), f"{path}.refusal", "")
     calls = items(message.get("tool_calls"))
     if mapping(message.get("function_call")):
         calls = [{"function": message["function_call"]}, *calls]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stoic.core.classify.fields import at, items, mapping, text, word
-from stoic.core.classify.reading import Document, Hint, Reading, joined_arguments, usage_of
+from stoic.core.classify.reading import Document, Reading, joined_arguments, usage_of
 from stoic.core.classify.rules import refused
 
 EVENTS = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")
@@ -92,7 +92,7 @@ def _note_guardrail(documents: list[Document], reading: Reading) -> None:
     field, category, _, where = blocked[0] if blocked else (reading.finish_field, "guardrail", "", None)
     if where is None:
         where = "prompt" if reading.usage.output_tokens == 0 else "completion"
-    reading.hints.append(Hint(mark=refused(category, where=where), field=field, value="guardrail_intervened"))
+    reading.add_hint(refused(category, where=where), field, "guardrail_intervened")
 
 
 def _assessed(document: Document) -> Iterator[tuple[str, str, str, str]]:

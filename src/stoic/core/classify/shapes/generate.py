@@ -1,7 +1,7 @@
 """Gemini's generateContent, whole or streamed."""
 
 from stoic.core.classify.fields import at, items, mapping, text
-from stoic.core.classify.reading import Document, Hint, Reading, joined_arguments, usage_of
+from stoic.core.classify.reading import Document, Reading, joined_arguments, usage_of
 from stoic.core.classify.rules import Mark, refused
 
 _BLOCK_REASONS: dict[str, str | None] = {
@@ -34,7 +34,7 @@ def read(documents: list[Document], reading: Reading) -> None:
             _read_document(document, reading)
     # "If empty, the model has not stopped generating": https://ai.google.dev/api/generate-content
     answering = any(items(document.data.get("candidates")) for document in documents)
-    if reading.finish is not None or reading.hints or not (reading.stream or answering):
+    if reading.finish is not None or reading.hint or not (reading.stream or answering):
         reading.ended = reading.known
     if reading.ended:
         reading.close_calls()
@@ -51,7 +51,7 @@ def _read_document(document: Document, reading: Reading) -> None:
         feedback = f"{path}.promptFeedback"
         _note_ratings(at(data, "promptFeedback", "safetyRatings"), feedback, reading)
         mark = _block_mark(reason)
-        reading.hints.append(Hint(mark=mark, field=f"{feedback}.blockReason", value=reason))
+        reading.add_hint(mark, f"{feedback}.blockReason", reason)
     if items(data.get("candidates")):
         _read_candidate(mapping(items(data["candidates"])[0]), f"{path}.candidates[0]", reading)
 
@@ -67,7 +67,7 @@ def _note_ratings(ratings: object, path: str, reading: Reading) -> None:
     for index, rating in enumerate(listed):
         if rating.get("blocked") is True or (not blocking and rating.get("probability") == "HIGH"):
             name = text(rating.get("category")).removeprefix("HARM_CATEGORY_").lower()
-            reading.categories.append((f"{path}.safetyRatings[{index}].category", name))
+            reading.add_category(f"{path}.safetyRatings[{index}].category", name)
 
 
 def _read_candidate(candidate: dict[str, object], path: str, reading: Reading) -> None:
@@ -75,7 +75,7 @@ def _read_candidate(candidate: dict[str, object], path: str, reading: Reading) -
         part = mapping(entry)
         call = mapping(part.get("functionCall"))
         if call:
-            key = f"{len(reading.parts)}"
+            key = f"{len(reading.read)}"
             reading.add_call(key, name=text(call.get("name")), arguments=joined_arguments(call.get("args")))
             _read_decision(call, f"{path}.content.parts[{index}].functionCall", reading)
         elif part.get("thought") is True:
@@ -93,4 +93,4 @@ def _read_decision(call: dict[str, object], path: str, reading: Reading) -> None
     if at(call, "args", "safety_decision", "decision") == "require_confirmation":
         mark = refused(where="completion", scope="agent_action")
         field = f"{path}.args.safety_decision.decision"
-        reading.hints.append(Hint(mark=mark, field=field, value="require_confirmation"))
+        reading.add_hint(mark, field, "require_confirmation")

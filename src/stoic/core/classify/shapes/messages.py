@@ -1,7 +1,7 @@
 """The Anthropic Messages API, whole or streamed."""
 
 from stoic.core.classify.fields import at, items, mapping, text, word
-from stoic.core.classify.reading import Document, Hint, Reading, joined_arguments, usage_of
+from stoic.core.classify.reading import Document, Reading, joined_arguments, usage_of
 from stoic.core.classify.rules import refused
 
 _EVENTS = frozenset(
@@ -60,7 +60,7 @@ def _read_event(kind: str, document: Document, reading: Reading) -> None:
     elif kind == "message_delta":
         _read_end(mapping(data.get("delta")), f"{path}.delta", reading)
         output = mapping(data.get("usage"))
-        if output and not reading.assembled:
+        if output and reading.assembled is None:
             reading.usage = usage_of({**_as_dict(reading), **output}, _USAGE)
     else:
         reading.ended = True
@@ -75,7 +75,7 @@ def _as_dict(reading: Reading) -> dict[str, int]:
 def _read_message(message: dict[str, object], path: str, reading: Reading) -> None:
     reading.known = True
     reading.note(message)
-    if not reading.assembled:
+    if reading.assembled is None:
         reading.usage = usage_of(message.get("usage"), _USAGE)
     for index, block in enumerate(items(message.get("content"))):
         _read_block(mapping(block), str(index), f"{path}.content[{index}]", reading)
@@ -106,7 +106,7 @@ def _read_fallback(block: dict[str, object], path: str, reading: Reading) -> Non
     if at(block, "trigger", "type") == "refusal":
         category = text(at(block, "trigger", "category")).lower() or None
         mark = refused(category, where="prompt", scope="model")
-        reading.hints.append(Hint(mark=mark, field=f"{path}.trigger.type", value="refusal"))
+        reading.add_hint(mark, f"{path}.trigger.type", "refusal")
 
 
 def _read_delta(delta: dict[str, object], key: str, reading: Reading) -> None:
@@ -123,4 +123,4 @@ def _read_end(data: dict[str, object], path: str, reading: Reading) -> None:
     reading.set_finish(data.get("stop_reason"), f"{path}.stop_reason")
     category = text(at(data, "stop_details", "category")).lower()
     if category:
-        reading.categories.append((f"{path}.stop_details.category", category))
+        reading.add_category(f"{path}.stop_details.category", category)

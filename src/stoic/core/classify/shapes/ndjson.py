@@ -31,7 +31,7 @@ def _read_document(document: Document, reading: Reading) -> None:
         reading.add_thinking(text(message["thinking"]))
     for entry in items(message.get("tool_calls")):
         function = mapping(mapping(entry).get("function"))
-        key = f"{document.path}.{len(reading.parts)}"
+        key = f"{document.path}.{len(reading.read)}"
         reading.add_call(key, name=text(function.get("name")), arguments=joined_arguments(function.get("arguments")))
     if data["done"] is True:
         reading.ended = True

@@ -1,9 +1,8 @@
 """The OpenAI Responses API, whole or streamed."""
 
 from stoic.core.classify.fields import items, mapping, text
-from stoic.core.classify.reading import Document, Hint, Reading, usage_of
+from stoic.core.classify.reading import Document, Reading, usage_of
 from stoic.core.classify.rules import refused
-from stoic.records import CallPart
 
 KEYS = frozenset({"type", "object"})
 """A document without any of these keys is not of this shape."""
@@ -63,7 +62,7 @@ def _item_done(data: dict[str, object], key: str, path: str, reading: Reading) -
     item = mapping(data.get("item"))
     if item.get("type") == "function_call":
         name, arguments = text(item.get("name")), text(item.get("arguments"))
-        reading.set_call(key, CallPart(name=name, arguments=arguments, provider_id=text(item.get("call_id"))))
+        reading.replace_call(key, name=name, arguments=arguments, provider_id=text(item.get("call_id")))
     elif item.get("type") not in ("message", "reasoning"):
         _read_item(item, f"{path}.item", reading)
 
@@ -75,7 +74,7 @@ def _read_response(response: dict[str, object], path: str, reading: Reading) -> 
         reading.usage = usage_of(response["usage"], ("input_tokens", "output_tokens", "cached_tokens", ""))
     output = items(response.get("output"))
     if output:  # the whole output repeats what the deltas said
-        reading.parts, reading.calls = [], {}
+        reading.begin_anew()
     for index, item in enumerate(output):
         _read_item(mapping(item), f"{path}.output[{index}]", reading)
     reading.set_finish(response.get("status"), f"{path}.status")
@@ -110,9 +109,8 @@ def _pending_checks(item: dict[str, object], path: str, reading: Reading) -> Non
     for index, check in enumerate(items(item.get("pending_safety_checks"))[:1]):
         code = text(mapping(check).get("code"))
         mark = refused(code.lower() or None, where="completion", scope="agent_action")
-        reading.hints.append(Hint(mark=mark, field=f"{path}.pending_safety_checks[{index}].code", value=code))
+        reading.add_hint(mark, f"{path}.pending_safety_checks[{index}].code", code)
 
 
 def _refusal(path: str, reading: Reading) -> None:
-    if not any(hint.field.endswith(".refusal") for hint in reading.hints):
-        reading.hints.append(Hint(mark=refused(where="completion"), field=f"{path}.refusal", value=""))
+    reading.add_hint(refused(where="completion"), f"{path}.refusal", "")

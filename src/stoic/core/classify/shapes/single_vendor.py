@@ -1,7 +1,7 @@
 """Reply shapes that one vendor alone uses: Cohere's two, Baidu's first, DashScope's native one, TGI's, Titan's."""
 
 from stoic.core.classify.fields import at, items, mapping, text
-from stoic.core.classify.reading import Document, Hint, Reading, joined_arguments, usage_of
+from stoic.core.classify.reading import Document, Reading, joined_arguments, usage_of
 from stoic.core.classify.rules import refused
 from stoic.core.classify.shapes import chat
 
@@ -44,7 +44,7 @@ def _read_document(data: dict[str, object], path: str, reading: Reading) -> None
     kind = text(data.get("event_type")) or text(data.get("type"))
     if data.get("need_clear_history") is True:  # Baidu: the conversation itself was found unsafe
         mark = refused("sensitive", where="prompt")
-        reading.hints.append(Hint(mark=mark, field=f"{path}.need_clear_history", value="true"))
+        reading.add_hint(mark, f"{path}.need_clear_history", "true")
     for result in map(mapping, items(data.get("results"))[:1]):  # Amazon Titan
         reading.add_text(text(result.get("outputText")))
         reading.set_finish(result.get("completionReason"), f"{path}.results[0].completionReason")
