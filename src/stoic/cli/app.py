@@ -1,7 +1,7 @@
 """The commands of `stoic` and their options; each command's work is in its own file and loaded when it runs."""
 
+import logging
 import sys
-import traceback
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +10,7 @@ import typer
 from stoic.cli import exits
 from stoic.cli.approval_commands import approvals_app
 from stoic.cli.boundary_commands import boundaries_app
+from stoic.cli.complaints import HarmlessHandler, tell_traceback
 from stoic.cli.memory_commands import memory_app
 from stoic.cli.schedule_commands import schedule_app
 from stoic.cli.supervision_commands import supervision_app
@@ -36,6 +37,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 def run_app(arguments: list[str]) -> int:
     """Run one command line and return its exit code; wrong usage is one line on stderr, never a traceback."""
+    logging.lastResort = HarmlessHandler()
     try:
         return app(arguments, prog_name="stoic", standalone_mode=False) or exits.COMPLETED
     except (KeyboardInterrupt, typer.Abort):
@@ -47,7 +49,7 @@ def run_app(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last line of the CLI: a bug is shown whole, with a code of its own
         if isinstance(error, StoreError):
             return _complain(str(error), exits.LOG_FAILED)
-        traceback.print_exc()
+        tell_traceback()
         return _complain("this is a bug of stoic; please report it with the lines above", exits.BUG)
 
 

@@ -10,7 +10,7 @@ from typing import IO, cast
 import msgspec
 
 from stoic.cli import exits
-from stoic.cli.cleaning import escaped, one_line, quoted
+from stoic.cli.cleaning import escaped, json_text, one_line, quoted
 from stoic.cli.names import near
 from stoic.cli.opening import log_to_list, opened, opened_log, require_log
 from stoic.cli.screen import Style
@@ -59,7 +59,7 @@ def list_approvals(*, as_json: bool, stdout: IO[str]) -> int:
     found = asyncio.run(_read())
     if as_json:
         for each in found:
-            stdout.write(msgspec.json.encode(each).decode() + "\n")
+            stdout.write(json_text(each) + "\n")
         return exits.COMPLETED
     style, now_ms = Style(stdout, os.environ), SystemClock().now_ms()
     waiting = [each for each in found if each.answer is None]
@@ -255,7 +255,7 @@ def _argument_lines(arguments: str) -> list[str]:
         return escaped(arguments).splitlines()
     lines: list[str] = []
     for name, value in cast("dict[str, Json]", values).items():
-        said = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        said = value if isinstance(value, str) else json_text(value)
         first, *rest = escaped(f"{name} = {said}").split("\n")
         lines += [first, *(f"  {line}" for line in rest)]
     return lines

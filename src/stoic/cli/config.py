@@ -3,10 +3,8 @@
 import os
 from typing import IO, cast
 
-import msgspec
-
 from stoic.cli import exits
-from stoic.cli.cleaning import one_line
+from stoic.cli.cleaning import json_text, one_line
 from stoic.cli.screen import Style
 from stoic.configuration import configuration_path
 from stoic.models.addresses import shown_url
@@ -26,7 +24,7 @@ def config(*, as_json: bool, stdout: IO[str]) -> int:
     path = configuration_path(os.environ)
     settings = read_settings()
     if as_json:
-        stdout.write(msgspec.json.encode(_tree(settings)).decode() + "\n")
+        stdout.write(json_text(_tree(settings)) + "\n")
         return exits.COMPLETED
     style = Style(stdout, os.environ)
     there = "" if path.exists() else style("  (not there: everything is by environment or default)", "dim")

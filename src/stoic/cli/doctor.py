@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import IO, Literal
 
 import apsw
-import msgspec
 
 from stoic.cli import exits
 from stoic.cli.choosing import choose, keys_found
-from stoic.cli.cleaning import one_line
+from stoic.cli.cleaning import json_text, one_line
 from stoic.cli.opening import absent_log
 from stoic.cli.screen import Style
 from stoic.configuration import configuration_path
@@ -44,7 +43,7 @@ def doctor(*, as_json: bool, stdout: IO[str]) -> int:
     for finding in _findings():
         sound = sound and finding.state != "problem"
         if as_json:
-            stdout.write(msgspec.json.encode(finding).decode() + "\n")
+            stdout.write(json_text(finding) + "\n")
             continue
         mark, colour = _MARKS[finding.state]
         remedy = f" → {one_line(finding.remedy)}" if finding.remedy else ""

@@ -4,10 +4,9 @@ import os
 from pathlib import Path
 from typing import Any, TextIO
 
-import msgspec
 from msgspec.structs import replace
 
-from stoic.cli.cleaning import one_line
+from stoic.cli.cleaning import json_text, one_line
 from stoic.cli.exits import COMPLETED, USAGE
 from stoic.cli.intake import Exchange, read_exchanges
 from stoic.cli.pasted_http import ToldAs
@@ -112,7 +111,7 @@ def explain(file: str, *, as_json: bool, stdin: TextIO, stdout: TextIO, stderr: 
     for position, (exchange, verdict) in enumerate(zip(exchanges, verdicts, strict=True), 1):
         name = _name(exchange, position)
         if as_json:
-            stdout.write(msgspec.json.encode(as_object(name, verdict)).decode() + "\n")
+            stdout.write(json_text(as_object(name, verdict)) + "\n")
         else:
             stdout.write(("\n" if position > 1 else "") + "\n".join(_lines(name, exchange, verdict, style)) + "\n")
     return COMPLETED

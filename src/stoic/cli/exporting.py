@@ -5,10 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import IO, Literal
 
-import msgspec
-
 from stoic.cli import exits
-from stoic.cli.cleaning import one_line, stripped
+from stoic.cli.cleaning import json_text, one_line, stripped
 from stoic.cli.show import ThreadLog, for_programs, read_log
 from stoic.cli.timeline import CallFacts, call_facts, calls_of, moment, shown_row, text_of
 from stoic.cli.withheld import HIDDEN, WITHDRAWN, event_said, hidden_rows
@@ -43,7 +41,7 @@ def export(thread: str, *, form: Form, stdout: IO[str]) -> int:
 
 
 def _json(value: Json) -> str:
-    return msgspec.json.encode(value).decode() + "\n"
+    return json_text(value) + "\n"
 
 
 def _document(log: ThreadLog) -> Iterator[str]:

@@ -4,10 +4,8 @@ import asyncio
 import os
 from typing import IO
 
-import msgspec
-
 from stoic.cli import exits
-from stoic.cli.cleaning import one_line
+from stoic.cli.cleaning import json_text, one_line
 from stoic.cli.event import wake
 from stoic.cli.names import near
 from stoic.cli.opening import log_to_list, opened_log, require_log
@@ -46,7 +44,7 @@ def health(*, as_json: bool, stdout: IO[str]) -> int:
     routes = [_state(each) for each in asyncio.run(_read())]
     if as_json:
         for route in routes:
-            stdout.write(msgspec.json.encode(route).decode() + "\n")
+            stdout.write(json_text(route) + "\n")
         return exits.COMPLETED
     style, now_ms = Style(stdout, os.environ), SystemClock().now_ms()
     for route in routes:

@@ -4,10 +4,8 @@ import asyncio
 import os
 from typing import IO
 
-import msgspec
-
 from stoic.cli import exits
-from stoic.cli.cleaning import one_line
+from stoic.cli.cleaning import json_text, one_line
 from stoic.cli.opening import log_to_list, opened_log, require_log
 from stoic.cli.screen import Style
 from stoic.cli.timeline import moment
@@ -86,7 +84,7 @@ async def _forget(memory: str, scope: str | None) -> bool:
 def _print(found: list[Memory], nothing: str, *, as_json: bool, stdout: IO[str]) -> int:
     if as_json:
         for each in found:
-            stdout.write(msgspec.json.encode(_line(each)).decode() + "\n")
+            stdout.write(json_text(_line(each)) + "\n")
         return exits.COMPLETED
     style = Style(stdout, os.environ)
     for each in found:

@@ -4,10 +4,8 @@ import asyncio
 import os
 from typing import IO
 
-import msgspec
-
 from stoic.cli import exits
-from stoic.cli.cleaning import one_line
+from stoic.cli.cleaning import json_text, one_line
 from stoic.cli.opening import log_to_list, opened, opened_log
 from stoic.cli.screen import Style
 from stoic.core.notice import trial
@@ -60,7 +58,7 @@ def notices(*, every: bool, as_json: bool, stdout: IO[str]) -> int:
     found = asyncio.run(_read(every=every))
     if as_json:
         for each in found:
-            stdout.write(msgspec.json.encode(_line(each)).decode() + "\n")
+            stdout.write(json_text(_line(each)) + "\n")
         return exits.COMPLETED
     style, now_ms = Style(stdout, os.environ), SystemClock().now_ms()
     for each in found:

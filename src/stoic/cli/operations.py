@@ -4,10 +4,8 @@ import asyncio
 import os
 from typing import IO
 
-import msgspec
-
 from stoic.cli import exits
-from stoic.cli.cleaning import one_line
+from stoic.cli.cleaning import json_text, one_line
 from stoic.cli.opening import log_to_list, opened, opened_log, require_log, require_thread
 from stoic.cli.screen import Style
 from stoic.cli.timeline import moment
@@ -60,7 +58,7 @@ def list_operations(*, thread: str | None, unknown: bool, as_json: bool, stdout:
     chosen = [each for each in found if not unknown or is_undecided(each, lost)]
     if as_json:
         for each in chosen:
-            stdout.write(msgspec.json.encode(_line(each, lost)).decode() + "\n")
+            stdout.write(json_text(_line(each, lost)) + "\n")
         return exits.COMPLETED
     style = Style(stdout, os.environ)
     for each in chosen:

@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-import msgspec
-
-from stoic.cli.cleaning import one_line
+from stoic.cli.cleaning import json_text, one_line
 from stoic.cli.exits import COMPLETED, USAGE
 from stoic.cli.traces import Entry, Trace
 from stoic.cli.transcripts import read_transcripts
@@ -76,7 +74,7 @@ def scan_thread(thread: str, *, as_json: bool, stdout: TextIO) -> int:
 
 def _write(trace: Trace, *, as_json: bool, stdout: TextIO) -> None:
     finding, concerned = find(trace)
-    text = msgspec.json.encode(finding).decode() if as_json else _report(trace, finding, concerned)
+    text = json_text(finding) if as_json else _report(trace, finding, concerned)
     stdout.write(text + "\n")
 
 

@@ -5,11 +5,10 @@ import os
 from datetime import datetime
 from typing import IO
 
-import msgspec
 from msgspec.structs import replace
 
 from stoic.cli import exits
-from stoic.cli.cleaning import one_line, shortened
+from stoic.cli.cleaning import json_text, one_line, shortened
 from stoic.cli.names import near, readable_id
 from stoic.cli.opening import log_to_list, opened_log, require_log, require_thread
 from stoic.cli.screen import Style
@@ -90,7 +89,7 @@ def list_schedules(*, as_json: bool, stdout: IO[str]) -> int:
     lines = asyncio.run(_lines())
     if as_json:
         for line, _ in lines:
-            stdout.write(msgspec.json.encode(line).decode() + "\n")
+            stdout.write(json_text(line) + "\n")
         return exits.COMPLETED
     style = Style(stdout, os.environ)
     for line, schedule in lines:

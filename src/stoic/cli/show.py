@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import IO
 
-import msgspec
-
 from stoic.cli import exits
-from stoic.cli.cleaning import folded, one_line, quoted, stripped
+from stoic.cli.cleaning import folded, json_text, one_line, quoted, stripped
 from stoic.cli.names import AGENT_NAME
 from stoic.cli.opening import opened, opened_log, require_log, require_thread
 from stoic.cli.screen import Style
@@ -64,7 +62,7 @@ def show(thread: str, *, as_json: bool, reveal: bool = False, stdout: IO[str]) -
     """
     log = asyncio.run(_revealed_log(thread) if reveal else read_log(thread))
     if as_json:
-        stdout.write(msgspec.json.encode(for_programs(log, reveal=reveal)).decode() + "\n")
+        stdout.write(json_text(for_programs(log, reveal=reveal)) + "\n")
         return exits.COMPLETED
     style = Style(stdout, os.environ)
     columns = shutil.get_terminal_size().columns if stdout.isatty() else None

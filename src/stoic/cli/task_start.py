@@ -4,10 +4,8 @@ import asyncio
 import os
 import sys
 
-import msgspec
-
 from stoic.cli import exits
-from stoic.cli.cleaning import one_line, quoted
+from stoic.cli.cleaning import json_text, one_line, quoted
 from stoic.cli.endings import exit_code
 from stoic.cli.inputs import check_budget, read_workspace
 from stoic.cli.names import AGENT_NAME, readable_id
@@ -97,7 +95,7 @@ async def _run(runtime: Runtime, task: str, stopper: Stopper, *, as_json: bool) 
     """Wait until the task has ended, or waits for somebody outside; it is run by this process meanwhile."""
     status, record = await _settled(runtime, task)
     if as_json:
-        sys.stdout.write(msgspec.json.encode(status).decode() + "\n")
+        sys.stdout.write(json_text(status) + "\n")
     outcome = await last_outcome(runtime.store, task)
     if status.state == "parked":
         again = f"`stoic tasks wait {quoted(task)}` waits on while `stoic up` runs"
@@ -191,7 +189,7 @@ def _spec(options: StartOptions) -> TaskSpec:
 
 def _tell_stored(options: StartOptions, status: TaskStatus) -> None:
     if options.as_json:
-        sys.stdout.write(msgspec.json.encode(status).decode() + "\n")
+        sys.stdout.write(json_text(status) + "\n")
     elif status.state == "waiting":
         sys.stdout.write(f"{one_line(status.task)} is stored; `stoic up` runs it\n")
     else:

@@ -11,7 +11,7 @@ from typing import IO
 import msgspec
 
 from stoic.cli import exits
-from stoic.cli.cleaning import harmless, one_line, quoted, shortened, stripped
+from stoic.cli.cleaning import harmless, json_text, one_line, quoted, shortened, stripped
 from stoic.cli.endings import exit_code
 from stoic.cli.inputs import check_utf8
 from stoic.cli.opening import log_to_list, opened, require_log, require_thread
@@ -396,4 +396,4 @@ def print_answer(text: str, stdout: IO[str]) -> None:
 
 def _print_json(stdout: IO[str], *values: Record | Json) -> None:
     for value in values:
-        stdout.write(msgspec.json.encode(value).decode() + "\n")
+        stdout.write(json_text(value) + "\n")

@@ -4,10 +4,8 @@ import asyncio
 import os
 from typing import IO
 
-import msgspec
-
 from stoic.cli import exits
-from stoic.cli.cleaning import stripped
+from stoic.cli.cleaning import json_text, stripped
 from stoic.cli.opening import log_to_list, opened_log
 from stoic.cli.screen import Style
 from stoic.cli.states import ThreadState, read_state
@@ -25,7 +23,7 @@ def threads(*, as_json: bool, stdout: IO[str]) -> int:
     states = sorted(asyncio.run(_states()), key=lambda state: state.last_activity, reverse=True)
     if as_json:
         for state in states:
-            stdout.write(msgspec.json.encode(state).decode() + "\n")
+            stdout.write(json_text(state) + "\n")
         return exits.COMPLETED
     style = Style(stdout, os.environ)
     width = max((len(state.thread) for state in states), default=0)

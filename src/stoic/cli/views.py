@@ -2,9 +2,7 @@
 
 from typing import IO, Protocol
 
-import msgspec
-
-from stoic.cli.cleaning import harmless, stripped
+from stoic.cli.cleaning import harmless, json_text, stripped
 from stoic.cli.screen import Style
 from stoic.cli.wording import ROLLED_BACK, Line, describe, ending, introduce, summary, told
 from stoic.events import (
@@ -40,7 +38,7 @@ class JsonView:
 
     def show(self, event: Happening) -> None:
         """Write the event as one line of JSON."""
-        self._stream.write(msgspec.json.encode(event) + b"\n")
+        self._stream.write(f"{json_text(event)}\n".encode())
         self._stream.flush()
 
     def say(self, text: str) -> None:

@@ -5,7 +5,7 @@ from typing import cast
 
 import msgspec
 
-from stoic.cli.cleaning import one_line, quoted, shortened, stripped
+from stoic.cli.cleaning import json_text, one_line, quoted, shortened, stripped
 from stoic.cli.refusals import quarantine_said, refusal_said
 from stoic.events import (
     AttemptFailed,
@@ -190,7 +190,7 @@ def answered(content: Json) -> str:
     who = f" ({one_line(content['by'])})" if content.get("by") else ""
     why = f", since: {one_line(content['reason'])}" if content.get("reason") else ""
     changes = content.get("arguments")
-    said = "" if changes is None else f", with {one_line(msgspec.json.encode(changes).decode())[:300]}"
+    said = "" if changes is None else f", with {one_line(json_text(changes))[:300]}"
     return f"a person{who} answered {content['answer']} for {one_line(content['operation'])}{said}{why}"
 
 
