@@ -43,6 +43,9 @@ def test_it_counts_as_a_read():
     [
         ("text/plain; charset=latin-1", b"gr\xfcn", "grün"),
         ("text/plain; charset=no-such", b"a", "a"),
+        ("text/plain; charset=punycode", b"a" * 1_000_000, "a" * 1_000_000),
+        ("text/plain; charset=idna", b"a..b", "a..b"),
+        ("text/plain; charset=zlib", b"a", "a"),
         ("application/vnd.api+json", b"{}", "{}"),
         ("application/xhtml+xml", b"<p>", "<p>"),
         ("image/png", b"\x89PNG", "[no text: 4 bytes are not shown]"),
@@ -125,6 +128,16 @@ def test_this_machine_is_refused_by_whatever_name(host: str):
         ("::ffff:93.184.215.14", True),
         ("64:ff9b::7f00:1", False),
         ("2002:7f00:1::", False),
+        ("::7f00:1", False),
+        ("::ffff:0:7f00:1", False),
+        ("64:ff9b:1::a00:1", False),
+        ("fec0::1", False),
+        ("5f00::1", False),
+        ("3fff::1", False),
+        ("192.0.0.8", False),
+        ("192.88.99.1", False),
+        ("0.0.0.1", False),
+        ("::", False),
     ],
 )
 def test_only_addresses_of_the_public_internet_are_public(address: str, public: bool):

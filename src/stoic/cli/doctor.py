@@ -12,7 +12,7 @@ import apsw
 
 from stoic.cli import exits
 from stoic.cli.choosing import choose, keys_found
-from stoic.cli.cleaning import json_text, one_line
+from stoic.cli.cleaning import json_text, one_line, quoted
 from stoic.cli.opening import absent_log
 from stoic.cli.screen import Style
 from stoic.configuration import configuration_path
@@ -145,7 +145,11 @@ async def _log(settings: Settings) -> list[Finding]:
     count = f"{len(threads)}{' or more' if len(threads) == _COUNTED else ''} thread{'' if len(threads) == 1 else 's'}"
     found = [Finding(state="ok", what=f"database {settings.database}, {count}")]
     found += [
-        Finding(state="note", what=f"{model} is shut after {each.failure_class}", remedy=f"stoic health retry {model}")
+        Finding(
+            state="note",
+            what=f"{model} is shut after {each.failure_class}",
+            remedy=f"stoic health retry {quoted(model)}",
+        )
         for each in shut
         for model in [each.route.partition(" ")[0]]
     ]

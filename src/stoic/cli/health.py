@@ -5,7 +5,7 @@ import os
 from typing import IO
 
 from stoic.cli import exits
-from stoic.cli.cleaning import json_text, one_line
+from stoic.cli.cleaning import json_text, one_line, quoted
 from stoic.cli.event import wake
 from stoic.cli.names import near
 from stoic.cli.opening import log_to_list, opened_log, require_log
@@ -123,7 +123,7 @@ def _said(route: RouteState, now_ms: int) -> str:
 
 
 def _until(route: RouteState, now_ms: int) -> str:
-    remedy = f"`stoic health retry {route.model}` tries at once"
+    remedy = f"`stoic health retry {quoted(route.model)}` tries at once"
     if route.until_ms is None:
         return f"waits for a change of its {route.waits_for or 'cause'}; {remedy}"
     seconds = max(0, -(-(route.until_ms - now_ms) // 1000))

@@ -8,7 +8,7 @@ from typing import IO
 from msgspec.structs import replace
 
 from stoic.cli import exits
-from stoic.cli.cleaning import json_text, one_line, shortened
+from stoic.cli.cleaning import json_text, one_line, quoted, shortened
 from stoic.cli.names import near, readable_id
 from stoic.cli.opening import log_to_list, opened_log, require_log, require_thread
 from stoic.cli.screen import Style
@@ -109,7 +109,7 @@ def remove(schedule: str, *, stdout: IO[str]) -> int:
 def pause(schedule: str, *, stdout: IO[str]) -> int:
     """Let a schedule enter nothing until it is resumed. Raises UsageError (no such schedule)."""
     asyncio.run(_change(_known_id(schedule), paused=True))
-    stdout.write(f"paused {one_line(schedule)}; `stoic schedule resume {one_line(schedule)}` goes on\n")
+    stdout.write(f"paused {one_line(schedule)}; `stoic schedule resume {quoted(schedule)}` goes on\n")
     return exits.COMPLETED
 
 

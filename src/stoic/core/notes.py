@@ -1,5 +1,8 @@
 """Every fixed sentence the runtime itself says to a model or of an ending to a person."""
 
+import re
+import shlex
+import unicodedata
 from difflib import get_close_matches
 
 import msgspec
@@ -8,6 +11,10 @@ from stoic.core.classify.verdict import Verdict
 from stoic.core.failures import Axis, FailureClass
 from stoic.records import Json, Operation, Refusal
 
+_MARK = re.compile(r"[\W_]*+(?=runtime)", re.IGNORECASE)
+"""What may stand before the word with which results begin that are the runtime's own; with a bracket in it, it is the mark."""
+_BEGINNING = 4096
+"""So far into a text its first letters are looked for."""
 EMPTY_REPLY = "[runtime] Your last reply was empty. Answer from what is there, or say what is missing."
 HALF_CALL = (
     "[runtime] Your last reply hit its length limit inside a tool call, so nothing of it was run or kept. "
@@ -305,6 +312,15 @@ def limit_reached(what: str) -> str:
     return f"Stopped {what}. Send another message to go on, or raise the limit."
 
 
+def own_words(tool: str, text: str) -> str:
+    """Return what a tool returned as a result that cannot be taken for the runtime's word: only ours begins with its mark.
+
+    A web page, a file or a command may begin like that; capitals, spaces and look-alike brackets change nothing.
+    """
+    found = _MARK.match(unicodedata.normalize("NFKC", text[:_BEGINNING]))
+    return f"[from {tool}, not from the runtime]\n{text}" if found and "[" in found[0] else text
+
+
 def closed_route(provider: str, model: str, failure: str, waits_for: str, until_ms: int | None, now_ms: int) -> str:
     """Say to a person that a route is not asked at the moment, and what opens it."""
     if waits_for == "trial":
@@ -315,5 +331,5 @@ def closed_route(provider: str, model: str, failure: str, waits_for: str, until_
         seconds = max(until_ms - now_ms, 0) / 1000
         return f"{provider}:{model} is closed after {failure} for another {seconds:.0f} s; nothing was sent."
     remedy = _REMEDY[Axis(waits_for)]
-    again = f"`stoic health retry {provider}:{model}`"
+    again = f"`stoic health retry {shlex.quote(f'{provider}:{model}')}`"
     return f"{provider}:{model} is closed after {failure}; nothing was sent. {remedy} Or say {again}."

@@ -245,7 +245,7 @@ def _taken_apart(value: Any) -> tuple[Any, list[ImagePart]]:
 def _shown(tool: str, value: Any) -> str:
     """Return what a model reads of a value; that it cannot be shown does not undo that the function returned."""
     try:
-        return _storable(render_result(value))
+        return notes.own_words(tool, _storable(render_result(value)))
     except Exception as error:  # noqa: BLE001 - a user's value: its own methods may raise anything
         return f"[runtime] {tool} returned a value that cannot be shown ({type(error).__name__})."
 

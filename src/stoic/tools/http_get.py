@@ -1,10 +1,11 @@
 """Built-in `http_get`: reads one page of the web, and nothing of the machine's own network unless it is allowed."""
 
 import asyncio
+import codecs
 import re
 import socket
 from collections.abc import Collection, Iterable
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import cast
 
 import httpcore2
@@ -22,7 +23,13 @@ _TEXT = re.compile(
     r"text/|application/(?:[\w.+-]*(?:json|xml|yaml|javascript|ecmascript|x-ndjson|x-sh|toml|sql)\b)", re.IGNORECASE
 )
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_NO_CHARSETS = frozenset({"punycode", "idna", "undefined", "unicode_escape", "raw_unicode_escape"})
+"""What Python decodes beside charsets: the first takes minutes for a page."""
 _TRANSLATED = IPv6Network("64:ff9b::/96")
+_UNICAST = IPv6Network("2000::/3")
+"""All that IANA has given out as public addresses; older Pythons take more for global, such as site-local ones."""
+_SPECIAL = (IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24"), IPv6Network("3fff::/20"))
+"""Within the public ranges, and nobody's web server."""
 _HEADERS = {
     "accept": "text/*, application/json, application/xml;q=0.9, */*;q=0.1",
     "accept-encoding": "identity",
@@ -94,7 +101,9 @@ def is_public(address: str) -> bool:
     inner = _inner(number) if isinstance(number, IPv6Address) else None
     if inner is not None:
         number = inner
-    return number.is_global and not number.is_multicast
+    if isinstance(number, IPv6Address) and number not in _UNICAST:
+        return False
+    return number.is_global and not number.is_multicast and not any(number in network for network in _SPECIAL)
 
 
 def _inner(number: IPv6Address) -> IPv4Address | None:
@@ -107,7 +116,8 @@ def _inner(number: IPv6Address) -> IPv4Address | None:
 def _decoded(page: Page) -> str:
     found = _CHARSET.search(page.content_type)
     try:
-        return page.data.decode(found[1] if found else "utf-8", "replace")
+        charset = codecs.lookup(found[1] if found else "utf-8").name
+        return page.data.decode("utf-8" if charset in _NO_CHARSETS else charset, "replace")
     except LookupError:  # a charset of that name does not exist
         return page.data.decode("utf-8", "replace")
 
