@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from stoic.models.providers import PROVIDERS
 
@@ -35,7 +36,7 @@ def value_of(name: str) -> str:
     return f"{MARK}-{name.lower().replace('_', '-')}-0123456789"
 
 
-def plant(folder: Path, hook: str) -> dict[str, str]:
+def plant(folder: Path, hook: str) -> dict[str, Any]:
     """Return an environment full of credentials, for a command that runs in a folder.
 
     Args:

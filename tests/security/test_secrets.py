@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.channels.hooks import Hooks
@@ -98,7 +99,7 @@ def test_a_key_that_a_server_sends_back_is_nowhere(how: str, tmp_path: Path, cap
     assert MARK not in caplog.text
 
 
-def ask(url: str, **settings: str) -> Report:
+def ask(url: str, **settings: Any) -> Report:
     async def run() -> Report:
         wire = HttpProvider(CLOCK, {chat.API: ChatDecoder}, HttpSettings(**settings))
         request = Request(

@@ -25,8 +25,7 @@ def canonical(arguments: Json) -> str:
     Returns:
         JSON text.
     """
-    kind: type[object] = type(arguments)
-    if kind is dict and _FINAL.issuperset(map(type, arguments.values())):
+    if type(arguments) is dict and _FINAL.issuperset(map(type, cast("dict[str, Json]", arguments).values())):
         return _write(arguments).decode()  # most arguments are such, and need no copy
     return _write(_plain(arguments, _DEPTH)).decode()
 
