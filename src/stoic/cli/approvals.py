@@ -3,7 +3,6 @@
 import asyncio
 import getpass
 import os
-import sys
 from pathlib import Path
 from typing import IO, cast
 
@@ -11,6 +10,7 @@ import msgspec
 
 from stoic.cli import exits
 from stoic.cli.cleaning import escaped, json_text, one_line, quoted
+from stoic.cli.inputs import read_stdin
 from stoic.cli.names import near
 from stoic.cli.opening import log_to_list, opened, opened_log, require_log
 from stoic.cli.screen import Style
@@ -86,7 +86,7 @@ def allow(operation: str, *, edit: str | None, session: bool, stdout: IO[str]) -
     Raises:
         UsageError: nothing of that id waits, its time is over, or it cannot be answered so
     """
-    arguments = None if edit is None else _object(sys.stdin.read() if edit == "-" else edit)
+    arguments = None if edit is None else _object(read_stdin("--edit on stdin") if edit == "-" else edit)
     answer = "session" if session else "once"
     found = _answer(operation, answer, reason=None, arguments=arguments)
     said = "for the session" if session else "once"

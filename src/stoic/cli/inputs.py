@@ -6,6 +6,7 @@ from pathlib import Path
 
 from stoic.errors import UsageError
 from stoic.prices import price_of
+from stoic.runtime.threads import LONGEST_TEXT
 
 
 def read_prompt(prompt: str | None) -> str | None:
@@ -17,7 +18,7 @@ def read_prompt(prompt: str | None) -> str | None:
     if prompt is None:
         return None
     if prompt == "-":
-        text, origin = _decoded(sys.stdin.buffer.read()), "the prompt on stdin"
+        text, origin = read_stdin("the prompt on stdin"), "the prompt on stdin"
     else:
         text, origin = check_utf8(prompt, "PROMPT"), "PROMPT"
     if not text.strip():
@@ -66,11 +67,15 @@ def has_price(model: str) -> bool:
     return price_of(provider, name) is not None
 
 
-def _decoded(data: bytes) -> str:
+def read_stdin(origin: str) -> str:
+    """Return all of stdin, which may never end. Raises UsageError if it is too long, or not UTF-8."""
+    data = sys.stdin.buffer.read(LONGEST_TEXT + 1)
+    if len(data) > LONGEST_TEXT:
+        raise UsageError(f"{origin} is longer than {LONGEST_TEXT:,} bytes; put it into a file and say where it is")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f"the prompt on stdin is not UTF-8 (byte {error.start}); convert it first") from None
+        raise UsageError(f"{origin} is not UTF-8 (byte {error.start}); convert it first") from None
 
 
 def check_utf8(text: str, origin: str) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from stoic.cli import exits
 from stoic.cli.cleaning import harmless, json_text, one_line, quoted, shortened, stripped
 from stoic.cli.endings import exit_code
-from stoic.cli.inputs import check_utf8
+from stoic.cli.inputs import check_utf8, read_stdin
 from stoic.cli.opening import log_to_list, opened, require_log, require_thread
 from stoic.cli.preparing import WorkOptions
 from stoic.cli.screen import Style
@@ -207,11 +207,8 @@ def stop_task(task: str, *, as_json: bool, stdout: IO[str]) -> int:
 def read_text(text: str, name: str) -> str:
     """Return an argument, or all of stdin for `-`. Raises UsageError if it is empty or not UTF-8."""
     if text == "-":
-        data = sys.stdin.buffer.read()
-        try:
-            text, name = data.decode(), f"{name} on stdin"
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{name} on stdin is not UTF-8 (byte {error.start}); convert it first") from None
+        name = f"{name} on stdin"
+        text = read_stdin(name)
     else:
         check_utf8(text, name)
     if not text.strip():

@@ -15,7 +15,7 @@ from stoic.errors import NoSuchThreadError, UsageError
 from stoic.records import InboxEntry, Json, Receipt, Row, StoredDelivery, ThreadRecord
 from stoic.runtime.engine import Engine
 from stoic.runtime.task_agents import AgentSource
-from stoic.runtime.threads import check_id
+from stoic.runtime.threads import check_id, check_text
 from stoic.tools.desk import Stopped, TaskSpec, TaskStatus
 
 MOST_DEEP = 3
@@ -74,6 +74,7 @@ class Tasks:
         """
         if not brief.strip():
             raise UsageError("the brief is empty; say what the task is to do")
+        check_text(brief, "the brief")
         task = check_id(task or self._engine.ids.new())
         record = await self._record(brief, owner, task, spec or TaskSpec(), agent, meta or {})
         found = self._agents(record)
@@ -103,6 +104,7 @@ class Tasks:
         """
         if not text.strip():
             raise UsageError("the message is empty; say what the task should know or do")
+        check_text(text, "the message")
         record = await self._task(task, owner)
         entry_id = entry or self._engine.ids.new()
         known = await self._turn_of(task, entry_id)

@@ -23,6 +23,8 @@ from stoic.runtime.grants import stuck_turn
 from stoic.runtime.streams import Emit, EventStream
 
 _LONGEST_ID = 200
+LONGEST_TEXT = 8_000_000
+"""Characters of a message, an event or a brief: more than any model reads, and all of it would stay in every later request."""
 _NO_ENTRY = ""
 """The id of no inbox entry."""
 _ASK_AGAIN_SECONDS = 0.25
@@ -34,6 +36,14 @@ def check_id(thread: str) -> str:
     if not 1 <= len(thread) <= _LONGEST_ID or not thread.isprintable():
         raise UsageError(f"thread id {thread[:40]!r}: use 1 to {_LONGEST_ID} printable characters")
     return thread
+
+
+def check_text(text: str, what: str) -> None:
+    """Check that a text can be a part of a conversation. Raises UsageError if it is too long."""
+    if len(text) > LONGEST_TEXT:
+        raise UsageError(
+            f"{what} has {len(text):,} characters, and at most {LONGEST_TEXT:,} are taken; put it into a file and say where it is"
+        )
 
 
 class Thread:
@@ -88,12 +98,13 @@ class Thread:
             images: shown to the model after the text
 
         Raises:
-            UsageError: there is neither text nor image
+            UsageError: there is neither text nor image, or the text is too long
             ConfigurationError: the agent's model cannot be reached as configured
             StoreError: the log cannot be read or written
         """
         if not text.strip() and not images:
             raise UsageError("the message is empty; say something")
+        check_text(text, "the message")
         content: dict[str, Json] = {"text": text}
         if images:
             content["images"] = [msgspec.to_builtins(image) for image in images]
@@ -139,12 +150,13 @@ class Thread:
             The event's id.
 
         Raises:
-            UsageError: the kind is empty
+            UsageError: the kind is empty, or the text is too long
             StoreError: the payload is nothing JSON can hold, or the log cannot be written
         """
         if not kind.strip():
             raise UsageError("the event has no kind; name what it is, such as 'mail'")
         said = text if text is not None else msgspec.json.encode(payload).decode()
+        check_text(said, "the event")
         content: dict[str, Json] = {"kind": kind, "payload": payload, "text": f"[event {kind}]\n{said}"}
         if images:
             content["images"] = [msgspec.to_builtins(image) for image in images]

@@ -7,6 +7,7 @@ from typing import cast
 import msgspec
 
 from stoic.errors import UsageError
+from stoic.foreign_json import read_foreign
 from stoic.records import Json
 from stoic.testing.replies import EndKind, Exchange, Reply
 
@@ -24,7 +25,7 @@ def load_cases(files: Iterable[Path]) -> dict[str, Case]:
     found: dict[str, Case] = {}
     for file in files:
         try:
-            value = msgspec.json.decode(file.read_bytes())
+            value = read_foreign(file.read_bytes())
         except OSError as error:
             raise UsageError(f"cannot read the cases {file}: {error.strerror}; name an existing JSON file") from None
         except msgspec.DecodeError as error:

@@ -29,6 +29,7 @@ from typing import TypeVar, cast
 import msgspec
 
 from stoic.errors import UsageError
+from stoic.foreign_json import read_foreign
 from stoic.records import Json
 from stoic.testing.cases import Cases, exchange_of, load_cases, patched
 from stoic.testing.replies import EndKind, Exchange, Reply, Rule, Script, Word
@@ -57,7 +58,7 @@ def load_script(file: Path) -> Script:
         UsageError: The file cannot be read or is not a script; the text says where and what to do.
     """
     try:
-        value = msgspec.json.decode(file.read_bytes())
+        value = read_foreign(file.read_bytes())
     except OSError as error:
         raise UsageError(f"cannot read the script {file}: {error.strerror}; name an existing JSON file") from None
     except msgspec.DecodeError as error:
