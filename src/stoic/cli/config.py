@@ -28,7 +28,7 @@ def config(*, as_json: bool, stdout: IO[str]) -> int:
         return exits.COMPLETED
     style = Style(stdout, os.environ)
     there = "" if path.exists() else style("  (not there: everything is by environment or default)", "dim")
-    stdout.write(f"{path}{there}\n\n")
+    stdout.write(f"{one_line(str(path))}{there}\n\n")
     for name, value in _values(settings).items():
         stdout.write(f"{name:22} {_shown(value)}  {style(settings.sources.get(name, _DEFAULT), 'dim')}\n")
     stdout.write("\n")

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 from typing import IO
 
+from stoic.cli.cleaning import one_line
 from stoic.errors import UsageError
 from stoic.testing.provider import ScriptedProvider
 from stoic.testing.scripts import load_script
@@ -35,12 +36,12 @@ def scripted(file: Path, *, port: int, record: Path | None, stdout: IO[str], std
             records = stack.enter_context(record.open("a", encoding="utf-8")) if record else None
             asyncio.run(_play(ScriptedProvider(script, port=port, record=records), stdout))
     except UsageError as error:
-        print(f"stoic scripted: {error}", file=stderr)
+        print(f"stoic scripted: {one_line(str(error))}", file=stderr)
         return _EXIT_USAGE
     except OSError as error:
         what = f"cannot write {record}" if record and error.filename else f"cannot listen on 127.0.0.1:{port}"
         reason = os.strerror(error.errno) if error.errno else str(error)
-        print(f"stoic scripted: {what}: {reason}; choose another", file=stderr)
+        print(f"stoic scripted: {one_line(what)}: {reason}; choose another", file=stderr)
         return _EXIT_USAGE
     return 0
 
