@@ -161,7 +161,7 @@ VALUES = {
 
 def test_settings_page_has_every_setting():
     inner = {"sampling": ["max_tokens", "temperature", "reasoning_effort"]}
-    by_program = {"access", "base_urls", "providers", "retry", "health", "sources"}
+    by_program = {"access", "base_urls", "providers", "credential_variables", "retry", "health", "sources"}
     names = [each.name for each in msgspec.structs.fields(Settings) if each.name not in by_program]
     assert sorted(SETTINGS) == sorted(name for each in names for name in inner.get(each, [each]))
 
