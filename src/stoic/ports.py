@@ -390,6 +390,13 @@ class Connection(Record, frozen=True):
         return f"{self.provider}:{self.model} {self.url} {self.credential}".rstrip()
 
 
+def parts_of(route: str) -> tuple[str, str, str]:
+    """Return the model, the URL and the credential's fingerprint of a route; a model's name may have spaces, the others not."""
+    model, separator, place = route.rpartition(" http")
+    url, _, credential = f"http{place}".partition(" ")
+    return (model, url, credential) if separator else (route, "", "")
+
+
 class Outside(Record, frozen=True):
     """The ports that everything in the runtime needs."""
 

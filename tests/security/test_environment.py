@@ -21,7 +21,8 @@ SCRIPT = [
 def test_no_key_reaches_a_command_by_whatever_variable_it_came(bench: Bench):
     planted = plant(bench.folder, "http://127.0.0.1:9")
     with ScriptedProvider(SCRIPT) as provider:
-        done = bench.stoic(*bench.working(provider, "go", "--thread", "t", "--yes"), **planted, HARMLESS="shown")
+        bench.environment |= planted | {"HARMLESS": "shown"}
+        done = bench.stoic(*bench.working(provider, "go", "--thread", "t", "--yes"))
     assert done.returncode == 0, done.stderr
     for name in ("shell.txt", "started.txt"):
         found = dict(line.split("=", 1) for line in (bench.workspace / name).read_text().splitlines() if "=" in line)

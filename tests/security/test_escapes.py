@@ -25,7 +25,7 @@ EVIL = (
     "\x9d0;title\x9c\x90q\x9c\x1bc\x7f\r\x08\x85\u202egnp.exe\u202c\u2066isolated\u2069\u2028after"
 )
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-CALLS = [
+CALLS: list[tuple[str, object]] = [
     ("read_file", {"path": "evil.txt"}),
     (EVIL, {EVIL: EVIL}),
     ("remember", {"text": EVIL, "tags": ["\x1b[2Jtag\u202e"]}),

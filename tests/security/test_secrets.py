@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.channels.hooks import Hooks
+from tests.cli.background import inside
 from tests.cli.processes import Bench
 from tests.security.canaries import MARK, plant, traces, value_of
 from tests.security.hostile import Hostile, Victim, answer
@@ -172,13 +173,13 @@ def test_no_command_shows_or_keeps_a_credential(bench: Bench):
         handler.close_connection = True
 
     with Hooks(shout) as hooks, Hostile(act) as server:
-        planted = plant(bench.folder, f"http://{hooks.host}")
+        bench.environment |= plant(bench.folder, f"http://{hooks.host}")
         work = ["--workspace", str(bench.workspace), "--model", "openai-chat:m", "--base-url", server.url()]
         ran = [
-            bench.stoic("run", "hi", "--thread", "t", *work, **planted),
-            bench.stoic("run", "hi", "--thread", "u", "--json", *work, **planted),
-            bench.stoic("notices", "send", **planted),
-            *(bench.stoic(*line.split(), **planted) for line in LOOKS),
+            bench.stoic("run", "hi", "--thread", "t", *work),
+            inside(bench, "notices", "send"),
+            *(inside(bench, *line.split()) for line in LOOKS),
+            bench.stoic("run", "hi", "--thread", "u", "--json", *work),
         ]
         assert len(server.requests) >= 1
         assert len(hooks.posted) >= 1
@@ -192,5 +193,6 @@ def test_no_command_shows_or_keeps_a_credential(bench: Bench):
 
 
 LOOKS = (
-    "show t --json", "threads export t --format md", "health --json", "notices --all --json", "doctor", "config --json",
+    "show t", "show t --json", "threads", "threads export t", "threads export t --format md", "health", "health --json",
+    "notices --all", "notices --all --json", "doctor", "doctor --json", "config", "config --json", "operations list",
 )  # fmt: skip

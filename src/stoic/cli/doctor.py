@@ -19,6 +19,7 @@ from stoic.configuration import configuration_path
 from stoic.connecting import Connector
 from stoic.errors import ConfigurationError, StoreError, UsageError
 from stoic.models.addresses import shown_url
+from stoic.ports import parts_of
 from stoic.records import Record
 from stoic.settings import Settings, read_settings
 from stoic.wiring import Runtime, SystemClock
@@ -151,7 +152,7 @@ async def _log(settings: Settings) -> list[Finding]:
             remedy=f"stoic health retry {quoted(model)}",
         )
         for each in shut
-        for model in [each.route.partition(" ")[0]]
+        for model in [parts_of(each.route)[0]]
     ]
     return found
 

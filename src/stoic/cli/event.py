@@ -13,7 +13,7 @@ from stoic.core.failures import Axis
 from stoic.core.health import retry_now
 from stoic.errors import NoSuchThreadError, UsageError
 from stoic.models.providers import PROVIDERS
-from stoic.ports import Store
+from stoic.ports import Store, parts_of
 from stoic.records import InboxEntry, Record
 from stoic.settings import read_settings
 from stoic.wiring import RandomIds, SystemClock
@@ -63,7 +63,7 @@ async def _tell(kind: str, provider: str) -> _Done:
     async with opened_log() as store:
         opened: list[str] = []
         for each in await store.health():
-            model = each.route.partition(" ")[0]
+            model = parts_of(each.route)[0]
             if model.partition(":")[0] == provider and each.state == "open" and each.waits_for == kind:
                 await store.put_health(retry_now(each))
                 opened.append(model)

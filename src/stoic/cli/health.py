@@ -13,6 +13,7 @@ from stoic.cli.screen import Style
 from stoic.core.health import retry_now
 from stoic.errors import UsageError
 from stoic.models.addresses import shown_url
+from stoic.ports import parts_of
 from stoic.records import Health, Record
 from stoic.wiring import SystemClock
 
@@ -97,8 +98,7 @@ def _unknown(model: str, known: list[str]) -> UsageError:
 
 
 def _state(each: Health) -> RouteState:
-    model, _, place = each.route.partition(" ")
-    url, _, credential = place.partition(" ")
+    model, url, credential = parts_of(each.route)
     return RouteState(
         model=model,
         url=url,
