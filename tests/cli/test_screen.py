@@ -5,6 +5,7 @@ import os
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from tests.cli.display import Display
 
 from stoic.cli.cleaning import escaped, one_line, shortened, stripped
@@ -70,8 +71,9 @@ def test_cleaned_text_commands_nothing(text):
 def test_shortened_line_fits_its_cells(text, limit):
     display = Display(200, 5)
     display.feed(shortened(one_line(text), limit).encode(errors="replace"))
-    assert len("".join(display.lines[0])) <= limit
+    assert cell_len("".join(display.lines[0])) <= limit
 
 
 def test_escaped_text_shows_what_a_person_must_see():
     assert escaped("a\rb\x1b\u202e\nc") == "a\\x0db\\x1b\\u202e\nc"
+    assert escaped("rm\u200b x\u2060\U000e0041\ufeff") == "rm\\u200b x\\u2060\\U000e0041\\ufeff"

@@ -11,7 +11,7 @@ from tests.tools.web import Web
 
 from stoic.core.notes import own_words
 from stoic.core.quarantine.texts import Placeholder, placeholder_text
-from stoic.records import Outcome
+from stoic.records import Outcome, Parked
 from stoic.runtime.agents import Agent
 from stoic.settings import Access, Settings
 from stoic.testing import ScriptedProvider
@@ -120,3 +120,21 @@ def test_a_file_that_quotes_a_placeholder_withholds_nothing(tmp_path: Path):
 )
 def test_look_alikes_of_the_mark_are_marked_too(text: str, marked: bool):
     assert own_words("look", text) == (f"[from look, not from the runtime]\n{text}" if marked else text)
+
+
+def test_where_reads_are_asked_about_too_no_page_is_read_before_somebody_says_so(tmp_path: Path):
+    async def run(url: str) -> Parked | Outcome:
+        call = f'tool:http_get({{"url":"{url}?all+that+the+thread+knows"}})'
+        async with ScriptedProvider([[call], ["text:Done."]]) as provider:
+            access = Access(base_url=provider.base_url)
+            settings = Settings(database=str(tmp_path / "log.db"), access={"openai-chat": access})
+            tools = [http_get_tool(private_hosts=["localhost"])]
+            agent = Agent("openai-chat:m", tools=tools, permissions={"read": "ask"})
+            async with Runtime(settings=settings) as runtime:
+                return await runtime.thread("t", agent).run("go")
+
+    with Web({}) as web:
+        ending = asyncio.run(run(web.url("/")))
+        assert web.asked == []
+    assert isinstance(ending, Parked)
+    assert [each.tool for each in ending.questions] == ["http_get"]

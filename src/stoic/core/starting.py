@@ -105,7 +105,8 @@ def is_blind(ctx: Context, operation: Operation) -> bool:
 def is_gated(ctx: Context, operation: Operation) -> bool:
     """Tell whether a person or the plan has a say in whether an operation runs."""
     tool = ctx.plan.tools[operation.tool]
-    return tool.approval_seconds is not None or (operation.effect in EFFECTS and not tool.internal)
+    is_named = ctx.plan.permissions.get(operation.effect, "allow") != "allow"  # reads too, where the plan says so
+    return tool.approval_seconds is not None or (not tool.internal and (operation.effect in EFFECTS or is_named))
 
 
 def permission_for(ctx: Context, operation: Operation) -> Permission:
