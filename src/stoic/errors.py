@@ -22,7 +22,7 @@ class ToolDeclarationError(UsageError):
 
 
 class StoreError(StoicError):
-    """The log could not be read or written; nothing of the step was stored."""
+    """The log could not be read or written; the step is not stored."""
 
 
 class SchemaTooNewError(StoreError):

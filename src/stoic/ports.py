@@ -89,8 +89,8 @@ class Store(Protocol):
         """Make an owner known, or renew its heartbeat: one row an owner, whatever the number of its leases."""
         ...
 
-    async def create_thread(self, thread: ThreadRecord) -> ThreadRecord:
-        """Create the thread if it is new; return it as it stands."""
+    async def create_thread(self, thread: ThreadRecord, *, enter: InboxEntry | None = None) -> ThreadRecord:
+        """Create the thread if it is new, with the inbox entry that it begins with; return it as it stands. Raises StoreError."""
         ...
 
     async def threads(self, *, limit: int = 100, prefix: str = "") -> list[ThreadRecord]:
@@ -116,12 +116,16 @@ class Store(Protocol):
 
         An owner of this host whose process is gone is taken over at once, any other after 15 s without heartbeat.
         `enter`: an inbox entry inserted in the same transaction, also when the lease is held by somebody else.
-        A lease this same owner holds is not given twice. Raises HeldLeaseError, StoreError (no such thread).
+        A lease this same owner holds is not given twice; one taken for a caller who has left meanwhile is given back.
+        Raises HeldLeaseError, StoreError (no such thread).
         """
         ...
 
     async def release(self, lease: Lease) -> None:
-        """Give the lease back if it is still this holder's; otherwise do nothing."""
+        """Give the lease back if it is still this holder's; otherwise do nothing.
+
+        Raises StoreError when that cannot be stored now; it is then given back as soon as it can.
+        """
         ...
 
     async def holder(self, thread: str, now_ms: int) -> Owner | None:

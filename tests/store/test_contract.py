@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from stoic.errors import RejectedStepError, StaleWriterError, StoreError
+from stoic.errors import NoSuchThreadError, RejectedStepError, StaleWriterError, StoreError
 from stoic.ports import HeldLeaseError, Loaded
 from stoic.records import Operation, Step, ThreadRecord, ViewChange
 
@@ -38,6 +38,21 @@ def test_creating_a_thread_again_returns_it_as_it_stands(play):
         await log.append(log.row(1))
         again = await log.other.create_thread(ThreadRecord(id=THREAD, kind="task", created_at=99))
         assert (again.kind, again.created_at, again.last_seq, again.epoch, again.owner) == ("chat", 1, 1, 1, "first")
+
+    play(story)
+
+
+def test_a_thread_begins_with_its_first_entry_or_not_at_all(play):
+    async def story(log):
+        await log.store.create_thread(ThreadRecord(id="task"), enter=log.entry("brief", thread="task"))
+        assert [entry.id for entry in (await log.other.load("task")).inbox] == ["brief"]
+        await log.store.create_thread(ThreadRecord(id="task"), enter=log.entry("another", thread="task"))
+        assert [entry.id for entry in (await log.other.load("task")).inbox] == ["brief"]
+        for wrong in (log.entry("elsewhere", thread="task"), log.entry("brief", thread="half")):
+            with pytest.raises(StoreError):
+                await log.store.create_thread(ThreadRecord(id="half"), enter=wrong)
+        with pytest.raises(NoSuchThreadError):
+            await log.other.load("half")
 
     play(story)
 

@@ -148,3 +148,15 @@ def test_the_changes_of_another_connection_are_noticed_without_its_help(tmp_path
         return [thread.id for thread in await store.threads(prefix="n")]
 
     assert play(tmp_path / "log.db", story) == ["new"]
+
+
+@pytest.mark.parametrize("value", ["'{'", "CAST(x'ff' AS TEXT)"])
+@pytest.mark.parametrize(("column", "does"), [("guard", "load"), ("parked", "append")])
+def test_a_value_that_cannot_be_read_is_one_clear_error(tmp_path, value, column, does):
+    async def story(store, lease):
+        spoil = f"UPDATE threads SET {column} = {value}"  # noqa: S608 - the words above
+        await store._open.writer.submit(lambda connection: connection.execute(spoil))
+        with pytest.raises(StoreError, match=r"log\.db: the file is damaged; restore a copy, or save what is left"):
+            await (store.load("t") if does == "load" else store.append(lease, Step(rows=[row("t", 1)])))
+
+    play(tmp_path / "log.db", story)

@@ -1,6 +1,7 @@
 """The writer thread: group commit, isolation of bad items, and what happens when it dies."""
 
 import asyncio
+import functools
 import threading
 
 import apsw
@@ -28,7 +29,7 @@ class Bench:
         self.writer = Writer(
             connection,
             path=str(path),
-            store_error=lambda error: store_error(str(path), error),
+            store_error=functools.partial(store_error, str(path)),
             on_commit=self.count,
         )
 

@@ -404,12 +404,19 @@ class Engine:
             # Only for turns that ran before the question: the answer may be old by the time it is here, and a cancel
             # that one turn has taken must not stop the next.
             asked_for = dict(self._running)
-            if asked_for:
-                for entry in await self.store.calls(self.owner.id):
-                    signal = asked_for.get(entry.thread)
-                    if signal is not None and self._running.get(entry.thread) is signal:
-                        signal.request(entry.id) if entry.kind == "cancel" else signal.announce()
+            for entry in await self._calls() if asked_for else []:
+                signal = asked_for.get(entry.thread)
+                if signal is not None and self._running.get(entry.thread) is signal:
+                    signal.request(entry.id) if entry.kind == "cancel" else signal.announce()
             await wait_seconds(_WATCH_SECONDS)
+
+    async def _calls(self) -> list[InboxEntry]:
+        """Return the cancels and events for threads that run here; a log that cannot be read now is looked at again."""
+        try:
+            return await self.store.calls(self.owner.id)
+        except StoreError as error:
+            _log.warning("cancels and events not read: %s", error)
+            return []
 
 
 async def wait_seconds(seconds: float) -> None:

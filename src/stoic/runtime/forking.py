@@ -45,7 +45,13 @@ async def fork(engine: Engine, source: str, target: str) -> None:
     lease = await store.acquire(target, engine.owner.id, engine.clock.now_ms())
     rows = [_copied(row, engine.ids.new(), target) for row in loaded.rows]
     accepted = max((row.seq for row in rows if row.accepted), default=0)
-    await store.append(lease, Step(rows=rows, accept_upto=accepted, guard=loaded.guard, release=True))
+    released = False
+    try:
+        await store.append(lease, Step(rows=rows, accept_upto=accepted, guard=loaded.guard, release=True))
+        released = True
+    finally:
+        if not released:
+            await store.release(lease)
 
 
 async def _exists(engine: Engine, thread: str) -> bool:

@@ -80,10 +80,11 @@ class Tasks:
         found = self._agents(record)
         if owner is not None and spec is not None and spec.model is not None:
             found.parameters_for(self._engine.connection(spec.model))  # a model that cannot be asked is said at once
-        stored = await self._store.create_thread(record)
+        # Its brief comes with it: a thread alone would be a task that nobody ever runs, and that never ends.
+        entry = self._entry(record.id, f"brief:{record.id}", {"text": brief})
+        stored = await self._store.create_thread(record, enter=entry)
         if stored.meta.get("brief") != record.meta["brief"] or stored.kind != "task":
             raise UsageError(f"there is a thread {task!r} already, which is not this task; use another id")
-        await self._store.put(self._entry(record.id, f"brief:{record.id}", {"text": brief}))
         self._engine.has_work(record.id)
         return await self.status(record.id)
 

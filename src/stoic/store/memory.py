@@ -144,11 +144,18 @@ class MemoryStore:
         database.owners[owner.id] = renewed
         database.feed.announce()
 
-    async def create_thread(self, thread: ThreadRecord) -> ThreadRecord:
-        """Create the thread if it is new; return it as it stands."""
+    async def create_thread(self, thread: ThreadRecord, *, enter: InboxEntry | None = None) -> ThreadRecord:
+        """Create the thread if it is new, with the inbox entry that it begins with; return it as it stands. Raises StoreError."""
         database = self._database()
         if thread.id not in database.threads:
             database.threads[thread.id] = MemoryThread(_copy(thread, f"the meta of thread {thread.id}"))
+            try:
+                if enter is not None:
+                    rules.check_entry(thread.id, enter)
+                    self._put(enter)
+            except StoreError:
+                del database.threads[thread.id]
+                raise
             database.feed.announce()
         return _copy(database.threads[thread.id].as_it_stands(), thread.id)
 

@@ -7,6 +7,8 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import apsw
+
 from stoic.errors import SchemaTooNewError, StoreError
 from stoic.store.connection import Connection, open_connection
 
@@ -59,11 +61,15 @@ def _make_private(path: Path) -> None:
 def connect(path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> Connection:
     """Open a connection to an existing file, set up for durable writes. Raises apsw.Error."""
     connection = open_connection(path)
-    connection.set_busy_timeout(busy_timeout_ms)
-    # A commit is on the disk when it returns; on macOS only with F_FULLFSYNC.
-    connection.execute("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
-    # Savepoint journals in memory, never in a temporary file.
-    connection.execute("PRAGMA temp_store = MEMORY")
+    try:
+        connection.set_busy_timeout(busy_timeout_ms)
+        # A commit is on the disk when it returns; on macOS only with F_FULLFSYNC.
+        connection.execute("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON")
+        # Savepoint journals in memory, never in a temporary file.
+        connection.execute("PRAGMA temp_store = MEMORY")
+    except apsw.Error:
+        connection.close()
+        raise
     return connection
 
 

@@ -1,6 +1,7 @@
 """The log in one SQLite file, for any number of processes of one machine."""
 
 import asyncio
+import contextlib
 import functools
 import queue
 import threading
@@ -36,12 +37,14 @@ from stoic.store.connection import Connection
 from stoic.store.encoding import row_values
 from stoic.store.opening import BUSY_TIMEOUT_MS, connect, connect_reader, create_file, migrate
 from stoic.store.owners import OWNER_TIMEOUT_MS, IsAlive, process_is_alive
-from stoic.store.sqlite_errors import store_error
+from stoic.store.sqlite_errors import UNREADABLE, damage_error, store_error
 from stoic.store.writer import Writer
 
 Result = TypeVar("Result")
 
 _READERS = 2
+_RETURN_SECONDS = 1.0
+"""How often a lease is given back again that the disk did not take back."""
 
 
 class SqliteStore:
@@ -71,6 +74,8 @@ class SqliteStore:
         self._busy_timeout_ms = busy_timeout_ms
         self._opening = asyncio.Lock()
         self._open: _OpenFile | None = None
+        self._returns: set[asyncio.Task[None]] = set()
+        """Leases on their way back that nobody waits for."""
 
     async def open(self) -> None:
         """Open and migrate. Raises SchemaTooNewError, StoreError."""
@@ -88,9 +93,9 @@ class SqliteStore:
         """Make an owner known, or renew its heartbeat. Raises StoreError if its id is another process's."""
         await self._write(lambda connection: writes.register(connection, owner))
 
-    async def create_thread(self, thread: ThreadRecord) -> ThreadRecord:
-        """Create the thread if it is new; return it as it stands."""
-        return await self._write(lambda connection: writes.create_thread(connection, thread))
+    async def create_thread(self, thread: ThreadRecord, *, enter: InboxEntry | None = None) -> ThreadRecord:
+        """Create the thread if it is new, with the inbox entry that it begins with; return it as it stands. Raises StoreError."""
+        return await self._write(lambda connection: writes.create_thread(connection, thread, enter))
 
     async def threads(self, *, limit: int = 100, prefix: str = "") -> list[ThreadRecord]:
         """Return threads whose id begins with the prefix, the newest first."""
@@ -110,16 +115,29 @@ class SqliteStore:
     async def acquire(self, thread: str, owner: str, now_ms: int, *, enter: InboxEntry | None = None) -> Lease:
         """Take the thread's lease with a new epoch. Raises HeldLeaseError (`enter` is stored), StoreError."""
         rule = self._take_over
-        taken = await self._write(
-            lambda connection: writes.acquire(connection, thread, owner, now_ms, entry=enter, rule=rule)
+        taking = asyncio.ensure_future(
+            self._write(lambda connection: writes.acquire(connection, thread, owner, now_ms, entry=enter, rule=rule))
         )
+        try:
+            taken = await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            taking.add_done_callback(self._give_back_taken)
+            raise
         if isinstance(taken, Owner):
             raise HeldLeaseError(taken)
         return taken
 
     async def release(self, lease: Lease) -> None:
-        """Give the lease back if it is still this holder's; otherwise do nothing."""
-        await self._write(lambda connection: writes.release(connection, lease))
+        """Give the lease back if it is still this holder's; otherwise do nothing.
+
+        Raises:
+            StoreError: the disk does not take it back now; it is given back as soon as it does
+        """
+        try:
+            await self._write(lambda connection: writes.release(connection, lease))
+        except StoreError:
+            self._give_back(lease)
+            raise
 
     async def holder(self, thread: str, now_ms: int) -> Owner | None:
         """Return the living owner who holds the thread's lease; None: nobody does. Raises StoreError."""
@@ -247,8 +265,31 @@ class SqliteStore:
         """Yield whenever anybody may have written since this call; ends when the store is closed."""
         return self._opened().feed.listen()
 
+    def _give_back_taken(self, taking: "asyncio.Future[Lease | Owner]") -> None:
+        """Give back what was taken for a caller who has left meanwhile."""
+        if not taking.cancelled() and taking.exception() is None and isinstance(taken := taking.result(), Lease):
+            self._give_back(taken)
+
+    def _give_back(self, lease: Lease) -> None:
+        """Give a lease back that nobody wants: its owner lives, so that everybody would wait for it, this process too."""
+        task = asyncio.ensure_future(self._keep_releasing(lease))
+        self._returns.add(task)
+        task.add_done_callback(self._returns.discard)
+
+    async def _keep_releasing(self, lease: Lease) -> None:
+        while self._open is not None:
+            with contextlib.suppress(StoreError):
+                await self._write(lambda connection: writes.release(connection, lease))
+                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_RETURN_SECONDS):
+                    await asyncio.Event().wait()
+
     async def _write(self, work: Callable[[Connection], Result]) -> Result:
-        return await self._opened().writer.submit(work)
+        try:
+            return await self._opened().writer.submit(work)
+        except UNREADABLE as error:
+            raise damage_error(str(self._path), error) from error
 
     async def _read(self, work: Callable[[Connection], Result]) -> Result:
         opened = self._opened()
@@ -315,6 +356,8 @@ class _OpenFile:
                 return work(connection)
             finally:
                 self._idle.put(connection)
+        except UNREADABLE as error:
+            raise damage_error(str(self._path), error) from error
         except apsw.Error as error:
             raise store_error(str(self._path), error) from error
 
@@ -331,6 +374,7 @@ class _OpenFile:
                 return self._last_version
             try:
                 self._last_version = self._watch.pragma("data_version")
-            except apsw.BusyError:
-                self._last_version -= 1  # somebody is at work on the file: it may have changed
+            except apsw.Error:
+                # Somebody is at work on the file, or it cannot be read: whoever looks for changes finds out.
+                self._last_version -= 1
             return self._last_version

@@ -5,7 +5,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import apsw
 
@@ -17,6 +17,14 @@ Result = TypeVar("Result")
 
 BATCH_LIMIT = 1_000
 """Items in one transaction at most, so that other processes get their turn."""
+
+
+class MakeError(Protocol):
+    """Says in one line what an error of SQLite means."""
+
+    def __call__(self, error: apsw.Error, *, at_commit: bool = False) -> StoreError:
+        """Return the error to raise; `at_commit`: whether everything had been written when it happened."""
+        ...
 
 
 class Job(Generic[Result]):
@@ -40,7 +48,7 @@ class Writer:
         connection: Connection,
         *,
         path: str,
-        store_error: Callable[[apsw.Error], StoreError],
+        store_error: MakeError,
         on_commit: Callable[[], None],
     ) -> None:
         """Take over the connection; `start` begins.
@@ -72,7 +80,7 @@ class Writer:
         Cancelling the caller takes nothing back: the work is done whole or not at all, and nobody learns which.
 
         Raises:
-            StoreError: SQLite failed, or the writer has ended; nothing was stored.
+            StoreError: SQLite failed, or the writer has ended; it is not stored, and the text says whether it can come back.
         """
         job = Job(work, asyncio.get_running_loop())
         with self._lock:
@@ -116,17 +124,18 @@ class Writer:
 
     def _commit(self) -> bool:
         """Run the batch in one transaction; False: it failed as a whole."""
-        connection = self._connection
+        connection, at_commit = self._connection, False
         try:
             connection.execute("BEGIN IMMEDIATE")
             for job in self._batch:
                 self._run_job(job)
+            at_commit = True
             connection.execute("COMMIT")
         except apsw.Error as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             for job in self._batch:
-                job.error = self._store_error(error)
+                job.error = self._store_error(error, at_commit=at_commit)
             return False
         return True
 

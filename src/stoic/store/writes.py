@@ -177,11 +177,14 @@ def put(connection: Connection, entry: InboxEntry) -> InboxEntry:
     return stored
 
 
-def create_thread(connection: Connection, thread: ThreadRecord) -> ThreadRecord:
-    """Insert the thread if it is new; return it as it stands."""
+def create_thread(connection: Connection, thread: ThreadRecord, entry: InboxEntry | None = None) -> ThreadRecord:
+    """Insert the thread if it is new, with the entry that it begins with; return it as it stands. Raises StoreError."""
     meta = to_json(thread.meta, f"the meta of thread {thread.id}") if thread.meta else None
     values = (thread.id, thread.kind, thread.scope, thread.created_at, thread.title, meta)
     connection.execute(_INSERT_THREAD, values)
+    if connection.changes() and entry is not None:
+        rules.check_entry(thread.id, entry)
+        put(connection, entry)
     return reads.thread(connection, thread.id)
 
 

@@ -181,9 +181,11 @@ class _WatchedStore:
         self.__dict__[name] = method
         return method
 
-    async def create_thread(self, thread: ThreadRecord) -> ThreadRecord:
+    async def create_thread(self, thread: ThreadRecord, *, enter: InboxEntry | None = None) -> ThreadRecord:
         """Remember whose task it is."""
-        stored = await self.inner.create_thread(thread)
+        is_new = thread.id not in self._ledger.records
+        stored = await self.inner.create_thread(thread, enter=enter)
+        self._note(enter if is_new else None)
         owner = stored.meta.get("owner")
         self._ledger.records.setdefault(thread.id, stored)
         if stored.kind == "task" and thread.id not in self._ledger.tasks:

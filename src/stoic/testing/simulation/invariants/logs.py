@@ -56,18 +56,22 @@ class Prefixes(Watching):
                 self._render(thread, vendor)
 
     def _render(self, thread: str, vendor: Vendor) -> None:
-        """Render the rows with a next message behind them, as the runtime does, and check it as a strict server does."""
         rows = self.ledger.rows[thread]
-        generation = rows[-1].generation
-        seen = [row for row in rows if row.generation == generation]
-        gate([*messages(seen), UserMessage(text="next")])
-        transcript = Transcript(vendor.renderer)
-        for row in [*seen, msgspec.structs.replace(_NEXT, generation=generation)]:
-            transcript.fold(row)
-        body = transcript.body(vendor.renderer.head("m", "", [], {}))
-        asked = msgspec.json.decode(body)
-        fault = vendor.style.find_fault({**asked, "model": "m"} if vendor.api == "gemini" else asked)
+        fault = find_fault(rows, vendor)
         hold(fault is None, 14, lambda: f"{len(rows)} rows of {thread} for {vendor.api}: {fault}")
+
+
+def find_fault(rows: list[Row], vendor: Vendor) -> str | None:
+    """Render rows with a next message behind them, as the runtime does; return what a strict server says against it."""
+    generation = rows[-1].generation
+    seen = [row for row in rows if row.generation == generation]
+    gate([*messages(seen), UserMessage(text="next")])
+    transcript = Transcript(vendor.renderer)
+    for row in [*seen, msgspec.structs.replace(_NEXT, generation=generation)]:
+        transcript.fold(row)
+    body = transcript.body(vendor.renderer.head("m", "", [], {}))
+    asked = msgspec.json.decode(body)
+    return vendor.style.find_fault({**asked, "model": "m"} if vendor.api == "gemini" else asked)
 
 
 class StaleWriters(Watching):
