@@ -53,6 +53,10 @@ crash kills="100":
 crash-up kills="300":
     STOIC_UP_KILLS={{ kills }} pytest -q -s tests/crash/test_up.py
 
+# Cut the power under a working runtime that often.
+power cuts="2000":
+    STOIC_POWER_CUTS={{ cuts }} pytest -q -s tests/crash/test_power.py
+
 # Renew the pinned versions that CI installs.
 pin:
     uv pip compile pyproject.toml --group dev --universal --no-emit-index-url --no-header -o constraints.txt --upgrade
