@@ -120,3 +120,22 @@ def test_the_proof_by_which_a_task_repeats_what_is_unknown_at_its_owner_is_in_th
     (proof,) = [row for row in world.rows if row.kind == "kin_status"]
     assert proof.content == {"operation": "o.1.1.0", "status": "not_done", "for": "t.1.1.0"}
     assert not proof.visible
+
+
+def test_a_repair_thread_that_waits_looks_past_who_refused_without_storing_anything():
+    world = world_of([REFUSED], [SHUT])
+    world.plan = plan(candidates=BOTH, thread_kind="repair")
+    event(world, 1)
+    waiting = parked(world)
+    before = list(world.rows)
+    assert parked(world) == waiting
+    assert world.rows == before
+
+
+def test_a_turn_that_is_woken_while_its_route_is_still_shut_waits_on_for_the_same():
+    world = World(plan(), scripted(SHUT))
+    event(world, 1)
+    waiting = parked(world)
+    world.put("wake")
+    assert parked(world).event == waiting.event
+    assert len(world.sends) == 1

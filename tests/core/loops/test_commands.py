@@ -51,6 +51,7 @@ def test_a_command_does_what_its_strongest_part_does(command, expected):
     ("command", "expected"),
     [
         ("ssh -o A=b -p 22 me@host uptime", "ssh host"),
+        ("ssh -4 -v host", "ssh host"),
         ("sudo scp -i key host:/a .", "scp host"),
         ("curl -H 'A: b' https://H.example/x", "curl h.example"),
         ("cat -n /root/a", "cat /root/a"),

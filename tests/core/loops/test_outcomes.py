@@ -245,3 +245,9 @@ def test_the_date_of_an_answer_is_noise_and_a_date_read_is_not():
     one, other = "Mon, 04 May 2026 10:00:11 GMT", "Mon, 04 May 2026 10:00:12 GMT"
     assert seen({"date": one}, "get_page").masked == seen({"date": other}, "get_page").masked
     assert seen({"date": "2026-05-04"}, "get_page").masked != seen({"date": "2026-05-05"}, "get_page").masked
+
+
+def test_ids_of_requests_are_data_to_a_tool_for_them_until_it_fails():
+    one, other = "request id: a1", "request id: a2"
+    assert seen(one, "get_trace").masked != seen(other, "get_trace").masked
+    assert seen(one, "get_trace", failed=True).masked == seen(other, "get_trace", failed=True).masked

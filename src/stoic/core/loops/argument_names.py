@@ -76,6 +76,8 @@ class Names(msgspec.Struct, frozen=True):
     """Those that do not count where they are positions or numbers of things."""
     ordered: tuple[str, ...]
     """All in one order, whatever order the model wrote them in."""
+    hosted: bool
+    """Whether one of them names a host."""
     places: tuple[str, ...]
     """Those that name the place that the call addresses."""
     contained: bool
@@ -119,6 +121,7 @@ def _known_names(names: tuple[str, ...], effect: Effect | None, bookkeeping: boo
         loose=loose,
         loose_numbers=frozenset([key for key in kept if fields[key].name in numbers]) - loose,
         ordered=tuple(sorted(names)),
+        hosted=not HOSTED.isdisjoint(names),
         places=places,
         contained=not [key for key in places if fields[key].is_single],
     )

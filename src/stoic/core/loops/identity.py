@@ -29,9 +29,12 @@ def identify(call: Call) -> Identity:
     loose = _loose(exact, names) if names is not None and names.loosened and is_object(exact) else exact
     written = canonical(exact)
     same = written if loose == exact else canonical(loose)
-    place, contained = (
-        _target(arguments, names, command, written if exact is arguments else "") if names else ("", True)
-    )
+    spelled = repr(arguments)
+    place, contained = "", True
+    if command is not None:
+        place = addressee(command[1])
+    elif names is not None:
+        place, contained = _place(arguments, names, spelled, written if exact is arguments else None)
     precise = digest(f"{tool}\n{written}")
     whole = _whole(tool)
     return Identity(
@@ -39,7 +42,7 @@ def identify(call: Call) -> Identity:
         nature=kind,
         key=digest(tool) if not call.known else precise if same == written else digest(f"{tool}\n{same}"),
         exact=precise,
-        spelling=checksum(repr(arguments)),
+        spelling=checksum(spelled),
         target=whole if not place else precise if place == written else digest(f"{tool}\n{place}"),
         whole=whole,
         contained=contained,
@@ -128,28 +131,25 @@ def _tidy(key: str, value: Json) -> Json:
     return value if plain or not is_path(key) else normpath(value)
 
 
-def _target(
-    arguments: dict[str, Json], names: Names, command: tuple[str, str] | None, written: str
-) -> tuple[str, bool]:
+def _place(arguments: dict[str, Json], names: Names, spelled: str, written: str | None) -> tuple[str, bool]:
     """Return the place a call addresses and whether it has an account of its own; empty: the tool as a whole.
 
     Args:
         arguments: The call's arguments.
         names: What their names say.
-        command: The shell command among them.
-        written: Their canonical form, if that is known.
+        spelled: The arguments as Python writes them, in which a link shows at once.
+        written: Their canonical form; None: not known.
     """
-    if command is not None:
-        return addressee(command[1]), True
-    for key in names.ordered:
-        value = arguments[key]
-        if isinstance(value, str):
-            if "://" in value and (link := pattern(r"\w+://([^/\s]+)").match(value)):
-                return f"host {link[1].lower()}", True
-            if key in HOSTED:
-                return f"host {value.lower()}", True
+    if names.hosted or "://" in spelled:
+        for key in names.ordered:
+            value = arguments[key]
+            if isinstance(value, str):
+                if "://" in value and (link := pattern(r"\w+://([^/\s]+)").match(value)):
+                    return f"host {link[1].lower()}", True
+                if key in HOSTED:
+                    return f"host {value.lower()}", True
     if not names.places:
         return "", names.contained
-    if written and len(names.places) == len(arguments):
-        return written, names.contained
-    return canonical({key: arguments[key] for key in names.places}), names.contained
+    if written is None or len(names.places) < len(arguments):
+        written = canonical({key: arguments[key] for key in names.places})
+    return written, names.contained

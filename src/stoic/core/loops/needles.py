@@ -2,61 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
-from operator import itemgetter
 from typing import Generic, TypeVar
+
+from stoic.core.loops.flat_texts import folded, starts_of, starts_of_word, words_of
+from stoic.core.loops.words import pattern
 
 _T = TypeVar("_T")
 
-SMALL = 8000
-"""In a text that is no longer it pays to look at each word."""
-_SPARSE = 100
-"""In a longer one where fewer than one in so many characters is a digit it pays more to look around these."""
-_START = 3
-"""So many letters tell a word from most others."""
-_start = itemgetter(slice(_START))
-_LETTERS = bytes([byte if chr(byte) in "abcdefghijklmnopqrstuvwxy" else 32 for byte in range(256)])
-"""Without `z`, in which a moment may end: see `_HIDING`."""
-_HIDING = frozenset((b"gmt", b"utc"))
-"""Ends of a moment. When one is masked, a word starts after it, though letters stood before; so it does after a digit."""
-_HEX = bytes.maketrans(b"abcdef", b"000000")
-_BARRIER = b"\n\0 \0\n"
-"""`searching.BARRIER`, which here parts nothing but makes more lines."""
-_WORDS = bytes([byte if chr(byte) in "0ghijklmnopqrstuvwxyz" else 32 for byte in range(256)])
-
-
-class Words:
-    """What words a large flat text has, as far as a look tells that is short beside what it saves."""
-
-    def __init__(self, flat: bytes, digits: int) -> None:
-        self.is_sparse = digits * _SPARSE <= len(flat)
-        self.folded = ""
-        """Each line, or word, of a text full of digits once."""
-        self.has_lines = False
-        if not self.is_sparse:
-            self._fold(flat)
-
-    def may_hold(self, text: str) -> bool:
-        """Tell whether the text may hold another one."""
-        return self.is_sparse or (_folded(text) if self.has_lines else _longest_word(text)) in self.folded
-
-    def _fold(self, flat: bytes) -> None:
-        """Write digits and the letters of hexadecimal numbers with one sign: so most lines of a log are equal."""
-        folded = flat.translate(_HEX)
-        if _BARRIER in folded[:SMALL]:
-            folded = folded.replace(_BARRIER, b"\n")
-        sample = folded[:SMALL].split(b"\n")
-        self.has_lines = len(sample) > 2 * len(set(sample))
-        parts = folded.split(b"\n") if self.has_lines else folded.translate(_WORDS).split()
-        self.folded = b"\n".join([b"", *set(parts)]).decode("ascii")
+_RARE = frozenset("/bfjkqvwxyz(#:-\n")
+"""An expression that starts with one of these is found sooner than a text that does, since it is tried more seldom."""
 
 
 class Needles(Generic[_T]):
     """Texts of which each stands for something that a flat text can only hold together with it."""
 
     def __init__(self) -> None:
-        self._all: list[tuple[str, _T]] = []
-        self._by_start: dict[bytes, list[tuple[str, _T]]] = {}
+        self._all: list[tuple[str, str, _T]] = []
+        """Each as it is, as `repeated_lines` would write it, and what it stands for."""
+        self._by_start: dict[bytes, list[tuple[str, str, _T]]] = {}
+        """Each as it is, its longest word, and what it stands for, by how its first word starts."""
         self._anyhow: list[tuple[str, _T]] = []
         """Those that no start of a word tells."""
         self._starts: frozenset[bytes] = frozenset()
@@ -65,52 +31,66 @@ class Needles(Generic[_T]):
         """Add a text and what it stands for.
 
         Args:
-            text: It holds no `z` among the first letters of a word.
+            text: What may be held.
             meaning: What it stands for.
-            starts_word: Whether it only counts where a word starts, if it begins with a letter.
+            starts_word: Whether it only counts where a word starts, if it begins with a letter, and one of fewer than four
+                letters only as a whole word.
         """
-        self._all.append((text, meaning))
-        start = start_of(text) if starts_word or not text[0].isalpha() else b""
-        (self._by_start.setdefault(start, []) if start else self._anyhow).append((text, meaning))
+        self._all.append((text, folded(text), meaning))
+        words = words_of(text.encode("ascii"))
+        if words and (starts_word or not text[0].isalnum()):
+            longest = max(words, key=len).decode("ascii")
+            ends = text.encode("ascii").endswith(words[0])
+            for start in starts_of_word(words[0]) if ends else starts_of(words[:1]):
+                self._by_start.setdefault(start, []).append((text, longest, meaning))
+        else:
+            self._anyhow.append((text, meaning))
         self._starts = frozenset(self._by_start)
 
-    def held(self, flat: str, starts: set[bytes] | None, words: Words | None = None) -> list[_T]:
+    def held(self, flat: str, starts: set[bytes] | None = None, once: str | None = None) -> list[_T]:
         """Return what those stand for that a flat text holds, in no order.
 
         Args:
             flat: The text.
             starts: How its words start; None: not known.
-            words: What else is known of them.
+            once: Each of its words once or, with no starts, each line from `repeated_lines`; None: not known.
         """
         if starts is None:
-            return [one for text, one in self._all if (words is None or words.may_hold(text)) and text in flat]
+            return [one for text, line, one in self._all if (once is None or line in once) and _holds(flat, text)]
+        by_start = [self._by_start[start] for start in self._starts & starts]
+        if once is not None:
+            told = [one for needles in by_start for text, word, one in needles if word in once and _holds(flat, text)]
+            return told + [one for text, one in self._anyhow if _holds(flat, text)]
         found: list[_T] = []
         for text, one in self._anyhow:
             if text in flat:
-                found.append(one)  # for few a list of its own costs more
-        for start in self._starts & starts:
-            found += [one for text, one in self._by_start[start] if text in flat]
+                found.append(one)  # for a few, a list of their own costs more
+        for needles in by_start:
+            found += [one for text, _, one in needles if text in flat]
         return found
 
 
-def word_starts(flat: bytes) -> set[bytes] | None:
-    """Return how the words of a flat text start; None when one may start within what looks like a word."""
-    starts = set(map(_start, flat.translate(_LETTERS).split()))
-    return starts if starts.isdisjoint(_HIDING) and not (b"at" in starts and b"at 0x" in flat) else None
+def places(flat: str, needle: str) -> list[int]:
+    """Return where a text holds another one."""
+    if _is_rare(needle):
+        return [found.start() for found in pattern(_escaped(needle)).finditer(flat)]
+    found: list[int] = []
+    place = flat.find(needle)
+    while place >= 0:
+        found.append(place)
+        place = flat.find(needle, place + 1)
+    return found
 
 
-def start_of(needle: str) -> bytes:
-    """Return how the first word within a needle starts; empty where that cannot be told."""
-    word = needle.encode("ascii").translate(_LETTERS).split()[:1]
-    is_short = not word or (len(word[0]) < _START and needle.endswith(word[0].decode("ascii")))
-    return b"" if is_short else word[0][:_START]  # a short one may go on in the text
+def _holds(flat: str, needle: str) -> bool:
+    """Tell whether a large text holds another one."""
+    return pattern(_escaped(needle)).search(flat) is not None if _is_rare(needle) else needle in flat
+
+
+def _is_rare(needle: str) -> bool:
+    return needle[0] in _RARE and len(needle) > 1
 
 
 @cache
-def _folded(needle: str) -> str:
-    return needle.encode("ascii").translate(_HEX).decode("ascii")
-
-
-@cache
-def _longest_word(needle: str) -> str:
-    return max(_folded(needle).encode("ascii").translate(_WORDS).decode("ascii").split(), key=len, default="")
+def _escaped(needle: str) -> str:
+    return re.escape(needle)

@@ -6,6 +6,7 @@ from itertools import chain, islice
 
 import msgspec
 
+from stoic.core.loops.flat_texts import starts_of, words_of
 from stoic.core.loops.noise_expressions import (
     CLOCK_TIMES,
     CREATED_IDS,
@@ -45,7 +46,7 @@ _STUB_CHARACTERS = 600
 """No stub is longer; a line may be."""
 _STUB_WORDS = ("too ", "truncated", "exceed", "full ")
 """What `_CUT` and `_FULL` match starts with one of these."""
-_STUB_STARTS = frozenset((b"too", b"tru", b"exc", b"ful"))
+_STUB_STARTS = frozenset(starts_of([word.strip().encode("ascii") for word in _STUB_WORDS]))
 """So do these start, of which one starts a word where there is a stub."""
 
 
@@ -95,10 +96,8 @@ def _masked(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
         joined = _START + BARRIER.join(bare)
         noise = 0 if bare == clean else NONCES
     masked = Masked(joined)
-    if masked.starts is None or not masked.starts.isdisjoint(_STUB_STARTS):
-        stubs = _stubs(masked)
-        if stubs:
-            masked.mask(stubs, FILES)
+    if masked.words is None or not masked.words.isdisjoint(_STUB_STARTS):
+        _mask_stubs(masked)
     _noises_of(kind, failed).mask(masked)
     if masked.noise:
         text = masked.text[len(_START) :]
@@ -139,6 +138,15 @@ def _unfenced(text: str) -> str:
 def _closing(text: str) -> bool:
     """Tell whether a text has a closing tag; a search for an expression finds it faster than one for a text."""
     return pattern("</").search(text) is not None
+
+
+def _mask_stubs(masked: Masked) -> None:
+    """Mask the files' names in the stubs of a text."""
+    spans = _stubs(masked)
+    if masked.words is not None:
+        for _, end in spans:  # where a name that goes on was cut, a word may start
+            masked.words |= starts_of(words_of(masked.flat[end : end + _STUB_CHARACTERS].encode("ascii")))
+    masked.mask(spans, FILES)
 
 
 def _stubs(masked: Masked) -> list[tuple[int, int]]:

@@ -126,7 +126,7 @@ class _Values:
         return _sorted(root if root is value else root[0])
 
     def _object(self, one: dict[str, Json]) -> None:
-        """Look at an object that is alone on its level, as in most small results; what `_level` does costs more."""
+        """Look at an object that no other one on its level is like; what is done for many costs more."""
         for key, value in list(one.items()):
             mark = self._mark(key)
             if not ((mark or value is None) and self._is_done(mark, one, key)):
@@ -142,8 +142,11 @@ class _Values:
         for keys, row in groupby(objects, tuple):
             equal.setdefault(keys, []).extend(row)
         for keys, row in equal.items():
-            for key in keys:
-                self._field(row, key)
+            if len(row) == 1:
+                self._object(row[0])
+            else:
+                for key in keys:
+                    self._field(row, key)
 
     def _mark(self, key: str) -> int:
         """Return the mark of a field's name."""

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from stoic.core.loops.needles import SMALL, Needles, Words, start_of, word_starts
+from stoic.core.loops.flat_texts import (
+    SMALL,
+    around_digits,
+    flat_bytes,
+    folded,
+    repeated_lines,
+    starts_of,
+    starts_of_word,
+    words_of,
+)
+from stoic.core.loops.needles import Needles, places
 from stoic.core.loops.words import pattern
 
 if TYPE_CHECKING:
@@ -17,17 +28,8 @@ if TYPE_CHECKING:
 BARRIER = "\n\0 \0\n"
 """Stands between texts that are masked as one; no expression of `noise_expressions` matches across it."""
 
-_OTHER = bytes(set(range(128, 256)) - {0xA0, 0xB5})
-_FLAT = bytes.maketrans(
-    bytes(range(65, 91)) + b"123456789" + b"\xa0\xb5" + _OTHER,
-    bytes(range(97, 123)) + b"0" * 9 + b" u" + b"?" * len(_OTHER),
-)
-"""From Latin-1: a blank that does not break stands before units, too, and a sign for micro is in one."""
-_ALIKE = {"\u202f": " ", "\u03bc": "u"}
-"""What else is like these."""
-_SEPARATORS = " \t\r\n\f\v\x1c\x1d\x1e\x1f\"':=<>"
-_NEAR = 48
-"""More characters than a label has together with what may stand between it and its value, separators left out."""
+_SPARSE = 100
+"""Where fewer than one in so many characters of a large text is a digit it pays to look around each."""
 _BEFORE = 50
 _NAMES = r"(?:[a-z]{3},? {0,2}){0,2}"
 """Of a day and a month, before the digits of a date."""
@@ -102,20 +104,26 @@ class Noises:
 
     def _held(self, masked: Masked) -> list[int]:
         """Return what ways of noise a text may hold."""
-        flat, starts, words = masked.flat, masked.starts, masked.words
+        flat = masked.flat
         if not masked.digits:
-            return self._without_digits.held(flat, starts, words)
-        if words is None or not words.is_sparse:
-            return self._needles.held(flat, starts, words)
-        before, around = masked.around_digits()
-        near = [way for way in self._before_digits.held(before, None) if self._lead(way).search(before)]
-        return [*self._without_digits.held(flat, None), *self._around_digits.held(around, None), *near]
+            return self._without_digits.held(flat, masked.words, masked.once)
+        if not masked.is_sparse:
+            return self._needles.held(flat, masked.words, masked.once)
+        before, around = around_digits(flat)
+        near = [way for way in self._before_digits.held(before) if self._stands_near(way, before, around)]
+        return [*self._without_digits.held(flat), *self._around_digits.held(around), *near]
 
     def _search(self, way: int) -> re.Pattern[str]:
         """Compile the search for a way of noise at its first use."""
         place, word = self._ways[way]
         search = self._searches[way] = _search(self._noises[place], word)
         return search
+
+    def _stands_near(self, way: int, before: str, around: str) -> bool:
+        """Tell whether a way of noise is found near digits, or may be: of what has a label only the lead is looked for."""
+        if self._ways[way][1]:
+            return self._lead(way).search(before) is not None
+        return (self._searches.get(way) or self._search(way)).search(around) is not None
 
     def _lead(self, way: int) -> re.Pattern[str]:
         """Return a search for what stands before a digit where there is such noise."""
@@ -130,8 +138,7 @@ class Masked:
     """A text that begins with a line's end, and what of it has been masked."""
 
     def __init__(self, text: str) -> None:
-        flat = _flattened(text)
-        is_small = len(flat) <= SMALL
+        flat = flat_bytes(text)
         self.text = text
         self.flat = flat.decode("ascii")
         """The text as `flatten` returns it, but perhaps with what was masked last."""
@@ -140,43 +147,35 @@ class Masked:
         self._masked: list[tuple[int, int]] = []
         """What was masked last, while the flat text still has it."""
         self.digits = flat.count(b"0")
-        self.starts = word_starts(flat) if is_small else None
-        """How the words of a small text start; None: not known."""
-        self.words = None if is_small else Words(flat, self.digits)
-        """What is known of the words that a large text had before anything was masked; None: nothing."""
-
-    def around_digits(self) -> tuple[str, str]:
-        """Return what stands before the digits and what stands around them, without all that is far from any.
-
-        The first has a zero byte instead of each digit, and of many separators before one only the first.
-        """
-        pieces = self.flat.split("0")
-        before = [one if len(one) <= _NEAR else _end_of(one) for one in pieces]
-        around = [one if len(one) <= _NEAR else f"{one[:_NEAR]}\0{one[-_NEAR:]}" for one in pieces]
-        return "\0".join(before), "0".join(around)
+        is_large = len(flat) > SMALL
+        self.is_sparse = is_large and self.digits * _SPARSE <= len(flat)
+        """Whether so few digits are in a large text that it pays to look around each."""
+        self.words: set[bytes] | None = None
+        """How the words start; None: not known, since there are few digits, or most lines occur more often."""
+        self.once = repeated_lines(flat) if is_large and not self.is_sparse else None
+        """Of a large text full of digits each line once or, when most lines are different, each word."""
+        if not self.is_sparse and self.once is None:
+            words = words_of(flat)
+            self.words = starts_of(words)
+            self.once = b" ".join(words).decode("ascii") if is_large else None
 
     def places(self, text: str) -> list[int]:
         """Return where the flat text held another one before anything was masked."""
-        if self.words is not None and not self.words.may_hold(text):
+        if self.words is None and self.once is not None and folded(text) not in self.once:
             return []
-        places: list[int] = []
-        place = self.flat.find(text)
-        while place >= 0:
-            places.append(place)
-            place = self.flat.find(text, place + 1)
-        return places
+        return places(self.flat, text)
 
-    def _may_follow(self, words: tuple[str, ...]) -> bool:
-        """Tell whether the text may hold one of some words, where that is told soon."""
-        if self.starts is not None:
-            return not self.starts.isdisjoint(_starts(words))
-        if len(self.flat) <= SMALL:
-            return True
-        return any((self.words is None or self.words.may_hold(word)) and word in self.flat for word in words)
+    def _may_hold(self, words: tuple[str, ...]) -> bool:
+        """Tell whether the text may hold one of some words, where that can be told soon."""
+        if self.words is not None:
+            return not self.words.isdisjoint(_starts(words))
+        if self.once is not None:
+            return any(folded(word) in self.once for word in words)
+        return not self.is_sparse or any(word in self.flat for word in words)
 
     def apply(self, noise: Noise, searches: list[re.Pattern[str]]) -> None:
         """Mask one kind of noise, given the searches for its words that may occur."""
-        if noise.after and not self._may_follow(noise.after):
+        if noise.after and not self._may_hold(noise.after):
             return
         if self._masked:
             self._settle()
@@ -184,16 +183,15 @@ class Masked:
         found = list(searches[0].finditer(searched))
         if len(searches) > 1:
             found = _apart([*found, *[one for search in searches[1:] for one in search.finditer(searched)]])
-        spans = self._spans(noise, found) if found else []
-        if spans:
-            self.mask(spans, noise.bits)
+        if found:
+            self.mask(self._spans(noise, found), noise.bits)
 
     def mask(self, spans: list[tuple[int, int]], bits: int) -> None:
         """Mask parts of the text, given in order, as a kind of noise."""
-        self._masked = spans
-        self.text = _without(self.text, spans)
-        self.noise |= bits
-        self.starts = None  # where something was masked in the midst of a word, another one may start
+        if spans:
+            self._masked = spans
+            self.text = _without(self.text, spans)
+            self.noise |= bits
 
     def _settle(self) -> None:
         self.flat = _without(self.flat, self._masked)
@@ -217,19 +215,7 @@ class Masked:
 
 def flatten(text: str) -> str:
     """Return a text, equally long, in small ASCII letters, with `0` for every digit and `?` for what is not ASCII."""
-    return _flattened(text).decode("ascii")
-
-
-def _flattened(text: str) -> bytes:
-    if not text.isascii():
-        for one, other in _ALIKE.items():
-            text = text.replace(one, other)
-    return text.encode("latin-1", "replace").translate(_FLAT)
-
-
-def _end_of(piece: str) -> str:
-    label = piece.rstrip(_SEPARATORS)
-    return label[-_NEAR:] + piece[len(label) : len(label) + _NEAR]
+    return flat_bytes(text).decode("ascii")
 
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:
@@ -264,7 +250,7 @@ def _never(before: tuple[str, ...], word: str) -> str:
 
 @cache
 def _starts(words: tuple[str, ...]) -> frozenset[bytes]:
-    return frozenset(map(start_of, words))
+    return frozenset(chain.from_iterable([starts_of_word(word.encode("ascii")) for word in words]))
 
 
 @cache
