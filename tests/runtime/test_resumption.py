@@ -1,13 +1,14 @@
 """What survives the end of a process: position, request bytes, and what may not be repeated."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from itertools import pairwise
 
 import msgspec
 import pytest
 from tests.runtime.harness import Bench, outcome, play
 
-from stoic.errors import UsageError
+from stoic.errors import StaleWriterError, UsageError
 from stoic.events import ToolStarted, TurnStarted
 from stoic.records import InboxEntry, Outcome, Owner, ThreadRecord
 from stoic.runtime.agents import Agent
@@ -171,6 +172,41 @@ def test_words_of_an_earlier_turn_leave_with_a_later_failure_by_the_bytes_and_st
         assert not last.holds("bad words")
 
     play(tmp_path, [LIMITED, ending, ["text:Fine.", "stop"]], story)
+
+
+class Overtaken(SqliteStore):
+    """A log whose holder stands still between taking a lease and reading what came in."""
+
+    overtake: Callable[[], Awaitable[None]] | None = None
+
+    async def inbox(self, thread: str) -> list[InboxEntry]:
+        overtake, self.overtake = self.overtake, None
+        if overtake is not None:
+            await overtake()
+        return await super().inbox(thread)
+
+
+def test_a_message_that_another_process_takes_while_its_holder_stands_still_is_that_ones(tmp_path):
+    # Found by simulation (seed 5000178): the holder called a bug what was the end of its lease.
+    async def story(bench: Bench) -> None:
+        slow = Overtaken(bench.path)
+        others = SqliteStore(bench.path, is_alive=lambda _: False)
+        async with bench.runtime(store=slow) as runtime, bench.runtime(store=others) as other:
+            thread = bench.thread(runtime)
+            await thread.run("one")
+            running: list[asyncio.Future[object]] = []
+
+            async def overtake() -> None:
+                running.append(asyncio.ensure_future(bench.thread(other).resume()))
+                await bench.provider.arrived(2)
+
+            slow.overtake = overtake
+            with pytest.raises(StaleWriterError, match="nothing was stored"):
+                await thread.run("two")
+            await bench.thread(other).cancel()
+            assert outcome(await running[0]).outcome == "cancelled"
+
+    play(tmp_path, [["text:One.", "stop"], ["hang"]], story)
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])

@@ -14,7 +14,7 @@ from stoic.core.refusal import ThreadKind
 from stoic.errors import BrokenInvariantError, NoSuchThreadError, UsageError
 from stoic.events import Happening, LeaseAwaited, OutcomeReached, UsageFigures
 from stoic.ports import HeldLeaseError
-from stoic.records import ImagePart, InboxEntry, Json, Lease, Outcome, Parked, ThreadRecord
+from stoic.records import ImagePart, InboxEntry, Json, Lease, Outcome, Parked, Step, ThreadRecord
 from stoic.runtime.agents import Agent
 from stoic.runtime.boundaries import Boundary, start_fresh, sum_up
 from stoic.runtime.engine import Engine, wait_seconds
@@ -408,7 +408,7 @@ class Thread:
                 if ran.ending is None and entry is not None:
                     if ran.is_stopped:
                         raise UsageError(f"thread {self.id}: {notes.START_ANEW}")
-                    return await self._told_by_log(entry)
+                    return await self._told_by_log(entry, lease)
                 if entry is None or isinstance(ran.ending, Parked) or ran.entry == entry.id:
                     return ran.ending
         finally:
@@ -435,12 +435,17 @@ class Thread:
                         told = True
                         emit(LeaseAwaited(thread=self.id, pid=error.owner.pid, host=error.owner.host))
 
-    async def _told_by_log(self, entry: InboxEntry) -> Outcome:
-        """Return the outcome of an entry that another process's holder has taken and run meanwhile."""
+    async def _told_by_log(self, entry: InboxEntry, lease: Lease) -> Outcome:
+        """Return the outcome of an entry that another process's holder has taken and run meanwhile.
+
+        Raises:
+            StaleWriterError: that holder still runs it, since this one stood still for so long that it lost the lease
+        """
         rows = (await self._engine.store.load(self.id)).rows
         turn = next((row.turn for row in rows if row.meta.get("entry") == entry.id), None)
         told = next((row for row in rows if row.kind == "outcome" and row.turn == turn), None)
         if told is None:
+            await self._engine.store.append(lease, Step())
             raise BrokenInvariantError(f"thread {self.id}: inbox entry {entry.id} is neither unread nor in the log")
         return msgspec.convert(told.content, Outcome)
 
