@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stoic.core.budget import Bounds
     from stoic.core.classify import Verdict, classify, report_from
     from stoic.core.failures import Axis, FailureClass
     from stoic.core.loops import Call, LoopDetector, Thresholds
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Agent": "stoic.runtime.agents",
     "Axis": "stoic.core.failures",
+    "Bounds": "stoic.core.budget",
     "Call": "stoic.core.loops",
     "ConfigurationError": "stoic.errors",
     "FailureClass": "stoic.core.failures",
@@ -54,6 +56,7 @@ _HOMES = {
 __all__ = [
     "Agent",
     "Axis",
+    "Bounds",
     "Call",
     "ConfigurationError",
     "FailureClass",

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 
+from stoic.core.budget import Bounds, unusable_bound
 from stoic.errors import ConfigurationError, UsageError
 from stoic.models.entries import ApiName
 from stoic.models.providers import PROVIDERS, near_names
@@ -66,6 +67,10 @@ class LimitsSection(Record, frozen=True):
     """Requests to one route that a process has under way at a time; default 32."""
     asks_again: Literal["allow", "ask", "deny"] | None = None
     """What becomes of a task whose brief another provider has refused; default `ask`: a person decides."""
+    thread: Bounds = Bounds()
+    """`[limits.thread]`: what a thread and all tasks below it may take, ever."""
+    day: Bounds = Bounds()
+    """`[limits.day]`: what everything in the database may take on a day of UTC."""
 
 
 class ChannelSection(Record, frozen=True):
@@ -187,6 +192,8 @@ def _checked(path: Path, tree: dict[str, Any]) -> Configuration:
     for name, section in _SECTIONS.items():
         if isinstance(tree.get(name), dict):
             _refuse_unknown(path, f"{name}.", tree[name], _field_names(section))
+    for name in ("thread", "day"):
+        _refuse_unknown_inside(path, f"limits.{name}.", tree.get("limits"), name, Bounds)
     providers = tree.get("providers")
     for name, section in cast("dict[str, Any]", providers if isinstance(providers, dict) else {}).items():
         if isinstance(section, dict):
@@ -224,6 +231,10 @@ def _check_values(path: Path, found: Configuration) -> None:
         raise ConfigurationError(f"{path}: limits.sends_at_once must be at least 1; correct it there")
     if found.limits.compact_at_share is not None and not 0 < found.limits.compact_at_share <= 1:
         raise ConfigurationError(f"{path}: limits.compact_at_share must be above 0 and at most 1; correct it there")
+    for name, bounds in (("thread", found.limits.thread), ("day", found.limits.day)):
+        bad = unusable_bound(bounds)
+        if bad is not None:
+            raise ConfigurationError(f"{path}: limits.{name}.{bad}; it must be above 0; correct it there")
     if found.notices.budget_per_day is not None and found.notices.budget_per_day < 0:
         raise ConfigurationError(f"{path}: notices.budget_per_day must not be below 0; correct it there")
     for number, channel in enumerate(found.notices.channels):
@@ -250,6 +261,12 @@ def _refuse_unknown_of_channels(path: Path, notices: object) -> None:
         if isinstance(channel, dict):
             place = f"notices.channels[{number}]."
             _refuse_unknown(path, place, cast("dict[str, Any]", channel), _field_names(ChannelSection))
+
+
+def _refuse_unknown_inside(path: Path, place: str, outer: object, name: str, section: type[msgspec.Struct]) -> None:
+    inner: object = cast("dict[str, object]", outer).get(name) if isinstance(outer, dict) else None
+    if isinstance(inner, dict):
+        _refuse_unknown(path, place, cast("dict[str, Any]", inner), _field_names(section))
 
 
 def _refuse_unknown(path: Path, place: str, tree: dict[str, Any], known: list[str]) -> None:

@@ -265,6 +265,19 @@ class ToolEnded(Record, frozen=True, tag="tool_ended"):
     """Only of a call that was not run: those of any other are in its `tool_started`."""
 
 
+class BudgetNear(Record, frozen=True, tag="budget_near"):
+    """Four fifths or more of a bound are used; told once a turn for each bound."""
+
+    scope: Literal["turn", "thread", "day"]
+    """Whose bound it is: this turn's, its thread's with all tasks below, or everybody's on this day (UTC)."""
+    bound: str
+    """`rounds`, `tokens`, `cost_usd` or `seconds`."""
+    used: float
+    """So much of it, in the bound's own unit."""
+    limit: float
+    """The bound; at it a turn is stopped before its next request."""
+
+
 class PermissionAsked(Record, frozen=True, tag="permission_asked"):
     """A person must decide about these operations before the turn goes on."""
 
@@ -355,6 +368,7 @@ Happening = (
     | ToolStarted
     | ToolEnded
     | PermissionAsked
+    | BudgetNear
     | NoticeRaised
     | OutcomeReached
 )

@@ -21,6 +21,8 @@ from stoic.records import (
     Report,
     Row,
     Schedule,
+    Spending,
+    Spent,
     Step,
     StoredDelivery,
     StoredNotice,
@@ -197,6 +199,14 @@ class Store(Protocol):
 
     async def unknown_of_kin(self, thread: str, owner: str | None) -> list[Operation]:
         """Return the operations of a thread's owner and of its own tasks whose effect is unknown, the oldest first."""
+        ...
+
+    async def spent(self, *, root: str | None = None, since_ms: int = 0) -> Spent:
+        """Return what was taken by a thread and the tasks below it, or by all, on the days from that one on."""
+        ...
+
+    async def spending(self, *, root: str | None = None, since_ms: int = 0) -> list[Spending]:
+        """Return the same day by day and thread by thread, the newest day first."""
         ...
 
     async def refused_since(self, since_ms: int) -> list[RefusedBytes]:

@@ -9,6 +9,9 @@ Json = Any
 """A value that JSON can hold."""
 
 
+DAY_MS = 24 * 60 * 60 * 1000
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of every record: immutable, keyword-only, serialisable as JSON by msgspec."""
 
@@ -326,6 +329,8 @@ class Step(Record, frozen=True):
     deliveries: list[Delivery] = []
     guard: Json = None
     """The loop detector's state, kept with the thread; None: as it was."""
+    spent: "Spent | None" = None
+    """What the step's sends have taken, added to what the thread at the top has spent on the day of its first row."""
     release: bool = False
     """Whether the lease ends with this step."""
 
@@ -417,6 +422,38 @@ class Usage(Record, frozen=True):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+
+
+class Spent(Record, frozen=True):
+    """What work has taken."""
+
+    rounds: int = 0
+    """Replies that were accepted."""
+    tokens: int = 0
+    """Input and output together, of every send that the provider counted."""
+    cost_usd: float = 0.0
+    """Of those sends whose price is known."""
+    duration_ms: int = 0
+    """Working time: what a parked turn waits does not count."""
+
+    def __add__(self, other: "Spent") -> "Spent":
+        """Return both together."""
+        return Spent(
+            rounds=self.rounds + other.rounds,
+            tokens=self.tokens + other.tokens,
+            cost_usd=self.cost_usd + other.cost_usd,
+            duration_ms=self.duration_ms + other.duration_ms,
+        )
+
+
+class Spending(Record, frozen=True):
+    """What a thread and the tasks below it have taken on one day."""
+
+    day_ms: int
+    """When the day began (UTC), in epoch milliseconds."""
+    root: str
+    """The thread at the top; empty: it was deleted."""
+    spent: Spent
 
 
 class Price(Record, frozen=True):

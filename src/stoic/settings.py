@@ -17,6 +17,7 @@ from stoic.configuration import (
     ProviderSection,
     read_configuration,
 )
+from stoic.core.budget import Bounds
 from stoic.core.health import HealthPolicy
 from stoic.core.notice_forms import BUDGET_PER_DAY
 from stoic.core.retry import RetryPolicy
@@ -100,6 +101,10 @@ class Settings(Record, frozen=True):
     """Requests to one route that a process has under way at a time; further ones wait: `$STOIC_SENDS_AT_ONCE`, or the file."""
     asks_again: Literal["allow", "ask", "deny"] = "ask"
     """What becomes of a task whose brief another provider has refused: `$STOIC_ASKS_AGAIN`, or the file."""
+    per_thread: Bounds = Bounds()
+    """What a thread and all tasks below it may take, ever, for agents that say nothing: the file."""
+    per_day: Bounds = Bounds()
+    """What everything in the database may take on a day of UTC, for agents that say nothing: the file."""
     notice_channels: list[ChannelSettings] = []
     """Where notices go beside the terminal: the file."""
     notices_per_day: int = BUDGET_PER_DAY
@@ -166,6 +171,8 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         compact_at_share=_compact_at_share(values, file.limits.compact_at_share),
         sends_at_once=_sends_at_once(values, file.limits.sends_at_once),
         asks_again=_asks_again(values, file.limits.asks_again),
+        per_thread=values.in_file("per_thread", file.limits.thread),
+        per_day=values.in_file("per_day", file.limits.day),
         notice_channels=[_channel(each, given) for each in values.in_file("notice_channels", file.notices.channels)],
         notices_per_day=_notices_per_day(values, file.notices.budget_per_day),
         credential_variables=_credential_variables(file),

@@ -38,7 +38,7 @@ class Values:
 
     def in_file(self, name: str, value: Section) -> Section:
         """Return what only the file can say."""
-        if value and self._path is not None:
+        if value != type(value)() and self._path is not None:
             self.sources[name] = self._path
         return value
 

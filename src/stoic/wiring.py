@@ -114,6 +114,8 @@ class Runtime(Engine):
                 deadline_ms=round(settings.deadline_seconds * 1000),
                 compact_at_share=settings.compact_at_share,
                 sends_at_once=settings.sends_at_once,
+                per_thread=settings.per_thread,
+                per_day=settings.per_day,
                 asks_again=settings.asks_again,
             ),
         )
@@ -158,11 +160,11 @@ class Runtime(Engine):
             await super().__aexit__(kind, error, trace)
 
     async def _end_delivery(self, delivery: "asyncio.Task[None]", *, at_once: bool) -> None:
-        if not at_once:
+        if at_once:
+            delivery.cancel()
+        else:
             await self.outbox.attend()
-        delivery.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await delivery
+        await self.outbox.end(delivery)
 
     def thread(
         self,

@@ -1,14 +1,16 @@
 """A turn ends at its limits, and what it cost is known or said to be unknown (SPEC §15)."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 from tests.core.world import ROUTE, Life, World, called, http, plan, run, said, scripted, tool
 
-from stoic.core.budget import Limits, cost_usd
+from stoic.core.budget import Bounds, Limits, cost_usd, spent_by, unusable_bound
 from stoic.core.commands import Cancelled, Next, Send
 from stoic.core.plan import Candidate
 from stoic.prices import facts_of, price_of
-from stoic.records import Outcome, Price, Usage
+from stoic.records import Draft, Outcome, Price, Spent, Usage
 
 PRICE = Price(input=[(0, 2.0), (1_000, 4.0)], output=[(0, 10.0)], cache_read=[(0, 0.5)])
 
@@ -85,7 +87,111 @@ def test_a_turn_out_of_time_is_stopped_and_not_cancelled():
     outcome = life.finish()
     assert isinstance(outcome, Outcome)
     assert (outcome.outcome, outcome.reason) == ("stopped", "budget")
-    assert "5 seconds" in outcome.message
+    assert "after 6 seconds in this turn, the limit being 5 (max_seconds)" in outcome.message
+
+
+WIDE = [
+    ({"rounds": 2}, "after 2 rounds", "per_{}.rounds"),
+    ({"tokens": 20}, "at 24 tokens", "per_{}.tokens"),
+    ({"cost_usd": 0.00007}, "at 0.0001 USD", "per_{}.cost_usd"),
+]
+
+
+@pytest.mark.parametrize(("bound", "amount", "name"), WIDE)
+@pytest.mark.parametrize("scope", ["thread", "day"])
+def test_a_thread_and_a_day_have_bounds_that_outlast_a_turn(scope: str, bound: dict, amount: str, name: str):
+    limits: dict[str, Any] = {f"per_{scope}": Bounds(**bound)}
+    world = world_of(called(("look", "{}")), said("once"), said("twice"), **limits)
+    assert outcome_of(world).outcome == "completed"
+    world.message("again")
+    outcome = outcome_of(world)
+    assert (outcome.outcome, outcome.reason, len(world.sends)) == ("stopped", "budget", 2)
+    assert amount in outcome.message
+    assert name.format(scope) in outcome.message
+    (told,) = [notice for notice in world.notices.values() if notice.key.startswith("budget_reached:")]
+    assert "the turn was stopped, and nothing more is sent until" in told.text
+    world.message("and again")
+    assert outcome_of(world).reason == "budget"
+    assert sum(key.startswith("budget_reached:") for key in world.notices) == 1
+
+
+def test_what_the_tasks_of_a_thread_take_is_its_own():
+    world = world_of(said("ok"), per_thread=Bounds(seconds=60))
+    world.kin_spent = Spent(duration_ms=60_000)
+    outcome = outcome_of(world)
+    assert (outcome.reason, world.sends) == ("budget", [])
+    assert (
+        "after 60 seconds of work in this thread and its tasks, the limit being 60 (per_thread.seconds)"
+        in outcome.message
+    )
+
+
+def test_a_day_is_everybodys_and_the_next_one_begins_anew():
+    world = world_of(said("ok"), per_day=Bounds(tokens=100))
+    world.spent_today = Spent(tokens=100)
+    assert outcome_of(world).reason == "budget"
+    world.spent_today = Spent()
+    world.message("tomorrow")
+    assert outcome_of(world).outcome == "completed"
+
+
+def warnings(world: World) -> list[dict]:
+    return [row.content for row in world.rows if row.kind == "budget"]
+
+
+def test_a_person_is_warned_once_a_turn_when_four_fifths_of_a_bound_are_used():
+    world = world_of(*[called(("look", "{}"))] * 9, said("ok"), max_rounds=10)
+    life = Life(world)
+    while len(world.sends) < 9:
+        life.step()
+    assert warnings(world) == [{"scope": "turn", "bound": "rounds", "used": 8, "limit": 10}]
+    assert Life(world).finish() is not None
+    assert len(warnings(world)) == 1
+    assert world.notices == {}
+
+
+def test_of_a_bound_of_more_than_a_turn_a_notice_warns_once_until_it_is_changed():
+    world = world_of(said("one"), said("two"), said("three"), per_day=Bounds(cost_usd=1.0))
+    world.spent_today = Spent(cost_usd=0.799)
+    outcome_of(world)
+    assert world.notices == {}
+    world.spent_today = Spent(cost_usd=0.8)
+    for words in ("two", "three"):
+        world.message(words)
+        outcome_of(world)
+    (told,) = world.notices.values()
+    assert (told.kind, told.priority) == ("budget", "normal")
+    assert told.text.startswith("0.80 of 1.00 USD are used today (UTC).")
+    assert [each["scope"] for each in warnings(world)] == ["day", "day"]
+
+
+def test_without_bounds_of_more_than_a_turn_nobody_looks_at_what_was_spent():
+    world = world_of(said("ok"))
+    world.spent_today = Spent(cost_usd=1e9)
+    assert outcome_of(world).outcome == "completed"
+
+
+def test_what_rows_tell_of_sends_is_counted_once():
+    usage = {"input_tokens": 3, "output_tokens": 4}
+
+    def row(kind: str, content: object = None, meta: dict[str, Any] | None = None) -> Draft:
+        return Draft(
+            role="system", kind=kind, content=content or {}, generation=1, segment="s", turn=1, meta=meta or {}
+        )
+
+    rows = [
+        row("reply", meta={"usage": usage, "cost_usd": 0.5}),
+        row("attempt", {"usage": usage}),
+        row("outcome", {"usage": usage, "cost_usd": 0.5}),
+        row("event", "words"),
+    ]
+    assert spent_by(rows) == Spent(rounds=1, tokens=14, cost_usd=0.5)
+
+
+@pytest.mark.parametrize("bad", [0, -1, float("inf"), float("nan")])
+def test_a_bound_that_nothing_could_keep_to_is_said(bad: float):
+    assert str(unusable_bound(Bounds(cost_usd=bad))).startswith("cost_usd is ")
+    assert unusable_bound(Bounds(rounds=1)) is None
 
 
 def test_a_send_never_outlasts_the_turns_time():

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from stoic.core.budget import spent_by
 from stoic.core.commands import (
     AskStatus,
     CallResult,
@@ -26,6 +27,7 @@ from stoic.core.commands import (
     Located,
     LookAtKin,
     LookAtShells,
+    LookAtSpending,
     Next,
     Recall,
     Recalled,
@@ -35,6 +37,7 @@ from stoic.core.commands import (
     Send,
     ShellsSeen,
     Sleep,
+    SpendingSeen,
     Start,
     Started,
     Status,
@@ -67,6 +70,7 @@ from stoic.records import (
     Report,
     Row,
     ShellFact,
+    Spent,
     TextPart,
     Usage,
 )
@@ -134,6 +138,8 @@ class World:
         self.shells: list[ShellFact] = []
         self.kin: list[Operation] = []
         """Unknown operations of the owner and of the thread's tasks."""
+        self.spent = self.kin_spent = self.spent_today = Spent()
+        """By this thread; by its owner and the tasks of that one; by everybody, this thread included."""
         self.deliveries: dict[str, Delivery] = {}
         self.loops: Json = None
         """What was saved of the loop detector."""
@@ -280,6 +286,8 @@ class Life:
         match command:
             case Commit():
                 rows = world.commit(command)
+                world.spent += spent_by(command.rows)
+                world.spent_today += spent_by(command.rows)
                 return Committed(rows=rows, now_ms=world.now_ms, arrived=world.inbox if world.tells_inbox else [])
             case Send():
                 if self.cancelling is not None:
@@ -340,6 +348,8 @@ class Life:
                 return ShellsSeen(shells=world.shells, now_ms=world.now_ms)
             case LookAtKin():
                 return KinSeen(operations=list(world.kin), now_ms=world.now_ms)
+            case LookAtSpending():
+                return SpendingSeen(thread=world.spent + world.kin_spent, day=world.spent_today, now_ms=world.now_ms)
             case AskStatus():
                 if self.cancelling is not None:
                     return self._cancelled()

@@ -154,6 +154,8 @@ VALUES = {
     "asks_again": ("deny", '"deny"'),
     "notices_per_day": ("9", "9"),
     "context_windows_tokens": ("", '{ "vllm:m" = 9 }'),
+    "per_thread": ("", "{ cost_usd = 9 }"),
+    "per_day": ("", "{ tokens = 9 }"),
     "notice_channels": ("", '[{ type = "apprise", url_variable = "MAIL" }]'),
 }
 """What a variable and the file may say; of any other setting, a text."""

@@ -94,6 +94,44 @@ def test_what_is_due_goes_out_once_critical_first_and_is_marked(tmp_path):
     play(tmp_path, story)
 
 
+class SlowChannel:
+    """A way to a person on which a notice has arrived long before that is known."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.arrived = asyncio.Event()
+        self.told = asyncio.Event()
+
+    def takes(self, notice: Notice) -> bool:
+        return True
+
+    async def deliver(self, notice: Notice) -> str | None:
+        self.arrived.set()
+        await self.told.wait()
+        return None
+
+    async def close(self) -> None:
+        self.told.set()
+
+
+def test_an_outbox_that_is_ended_while_a_notice_arrives_knows_that_it_has(tmp_path):
+    # Found by simulation (seed 6000363): the next process told it again.
+    async def story(world):
+        slow = SlowChannel()
+        outbox = world.outbox(more=(slow,))
+        await world.raise_("a")
+        running = asyncio.create_task(outbox.run())
+        await slow.arrived.wait()
+        ending = asyncio.create_task(outbox.end(running))
+        slow.told.set()
+        await ending
+        assert running.cancelled()
+        assert await world.states() == {"a": "sent"}
+
+    play(tmp_path, story)
+
+
 def test_without_a_channel_notices_stay_due(tmp_path):
     async def story(world):
         await world.raise_("a", priority="critical")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -15,6 +16,9 @@ from stoic.runtime.agents import Agent
 from stoic.store.memory import MemoryStore
 from stoic.store.sqlite import SqliteStore
 from stoic.tools.declaration import Tool
+
+if TYPE_CHECKING:
+    from stoic.core.commands import Ending
 
 SCRIPT = [
     ["text:First. ", 'tool:look({"n":1})', 'tool:look({"n":2})', "stop"],
@@ -194,10 +198,10 @@ def test_a_message_that_another_process_takes_while_its_holder_stands_still_is_t
         async with bench.runtime(store=slow) as runtime, bench.runtime(store=others) as other:
             thread = bench.thread(runtime)
             await thread.run("one")
-            running: list[asyncio.Future[object]] = []
+            running: list[asyncio.Task[Ending | None]] = []
 
             async def overtake() -> None:
-                running.append(asyncio.ensure_future(bench.thread(other).resume()))
+                running.append(asyncio.create_task(bench.thread(other).resume()))
                 await bench.provider.arrived(2)
 
             slow.overtake = overtake

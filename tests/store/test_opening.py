@@ -85,7 +85,7 @@ def test_the_log_is_durable_and_marked_as_ours(tmp_path):
     connection = open_connection(tmp_path / "log.db")
     assert connection.pragma("journal_mode") == "wal"
     assert connection.pragma("application_id") == APPLICATION_ID
-    assert connection.pragma("user_version") == 6
+    assert connection.pragma("user_version") == 7
     connection.close()
 
 
@@ -96,7 +96,7 @@ def test_a_newer_schema_is_refused_and_left_alone(tmp_path):
     connection.execute("PRAGMA user_version = 42")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(SchemaTooNewError, match=r"newer stoic wrote it \(schema 42, this one knows 6\); upgrade stoic"):
+    with pytest.raises(SchemaTooNewError, match=r"newer stoic wrote it \(schema 42, this one knows 7\); upgrade stoic"):
         opened(path)
     assert path.read_bytes() == before
 

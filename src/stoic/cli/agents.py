@@ -25,6 +25,7 @@ class Made(Record, frozen=True):
     """An absolute path."""
     permission: Permission
     max_rounds: int | None = DEFAULT_MAX_ROUNDS
+    max_tokens_per_turn: int | None = None
     max_cost_usd: float | None = None
     max_seconds: float | None = None
     max_tokens: int | None = None
@@ -40,6 +41,7 @@ class Made(Record, frozen=True):
             self.permission,
             guidance=read_guidance(workspace).text,
             max_rounds=self.max_rounds,
+            max_tokens_per_turn=self.max_tokens_per_turn,
             max_cost_usd=self.max_cost_usd,
             max_seconds=self.max_seconds,
             fallbacks=self.models[1:],

@@ -3,10 +3,13 @@
 import os
 from typing import IO, cast
 
+from msgspec import structs
+
 from stoic.cli import exits
 from stoic.cli.cleaning import json_text, one_line
 from stoic.cli.screen import Style
 from stoic.configuration import configuration_path
+from stoic.core.budget import Bounds
 from stoic.models.addresses import shown_url
 from stoic.models.providers import PROVIDERS
 from stoic.records import Json
@@ -64,9 +67,15 @@ def _values(settings: Settings) -> dict[str, Json]:
         "compact_at_share": settings.compact_at_share,
         "sends_at_once": settings.sends_at_once,
         "asks_again": settings.asks_again,
+        "per_thread": _bounds(settings.per_thread),
+        "per_day": _bounds(settings.per_day),
         "notices_per_day": settings.notices_per_day,
         "notice_channels": [_channel(each) for each in settings.notice_channels],
     }
+
+
+def _bounds(bounds: Bounds) -> list[str]:
+    return [f"{name} {limit:g}" for name, limit in structs.asdict(bounds).items() if limit is not None]
 
 
 def _channel(channel: ChannelSettings) -> str:

@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 
 from stoic.cli.agents import Made
-from stoic.cli.choosing import choose
+from stoic.cli.choosing import Choice, choose
 from stoic.cli.guidance import read_guidance
-from stoic.cli.inputs import check_budget, read_workspace
+from stoic.cli.inputs import check_budget, has_price, read_workspace
 from stoic.cli.opening import absent_log, newest_thread
 from stoic.core.plan import Permission
 from stoic.errors import UsageError
@@ -28,6 +28,7 @@ class WorkOptions(Record, frozen=True):
     workspace: Path = Path()
     yes: bool = False
     max_rounds: int = DEFAULT_MAX_ROUNDS
+    max_tokens_per_turn: int | None = None
     max_cost_usd: float | None = None
     max_seconds: float | None = None
     max_tokens: int | None = None
@@ -73,6 +74,7 @@ def prepare(options: WorkOptions, permission: Permission) -> Prepared:
         workspace=str(workspace.root),
         permission=permission,
         max_rounds=options.max_rounds,
+        max_tokens_per_turn=options.max_tokens_per_turn,
         max_cost_usd=options.max_cost_usd,
         max_seconds=options.max_seconds,
         max_tokens=options.max_tokens,
@@ -88,6 +90,15 @@ def prepare(options: WorkOptions, permission: Permission) -> Prepared:
         agent=agent,
         chosen=choice.models[0] if options.models else None,
         thread=asyncio.run(newest_thread()) if options.goes_on else options.thread,
-        notes=[note for note in (choice.note, guidance.note, beginning) if note],
+        notes=[note for note in (choice.note, guidance.note, beginning, _unpriced(choice)) if note],
         made=made,
     )
+
+
+def _unpriced(choice: Choice) -> str | None:
+    """Say of which models a bound on cost counts nothing; None: of none."""
+    settings = choice.settings
+    if settings.per_thread.cost_usd is None and settings.per_day.cost_usd is None:
+        return None
+    models = [each for each in choice.models if not has_price(each)]
+    return f"no price of {', '.join(models)} is known: the bounds on cost_usd do not count it" if models else None

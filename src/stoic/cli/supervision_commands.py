@@ -1,4 +1,4 @@
-"""The commands around unattended work that have no group: up, event."""
+"""The commands around unattended work that have no group: up, event, spent."""
 
 import sys
 from typing import Annotated, Any
@@ -44,3 +44,24 @@ def event(
     from stoic.cli.event import tell_event
 
     return tell_event(kind, name, stdout=sys.stdout)
+
+
+@supervision_app.command(
+    help="Show what work has taken: rounds, tokens, list-price cost and working time, by day (UTC) and by thread; a thread's "
+    "tasks count as its own. Below that how much is used of the bounds of a day.",
+    short_help="Show what was spent, by day and thread.",
+)
+def spent(
+    *,
+    days: Annotated[int, typer.Option("--days", min=1, max=36_500, metavar="N", help="So many, today included.")] = 7,
+    thread: Annotated[
+        str | None, typer.Option("--thread", metavar="ID", help="Of one thread only.", show_default=False)
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="For programs: one JSON object a line.", show_default=False)
+    ] = False,
+) -> int:
+    """Show what was spent."""
+    from stoic.cli.spent import spent as show_spent
+
+    return show_spent(days=days, thread=thread, as_json=as_json, stdout=sys.stdout)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from stoic.cli.cleaning import one_line
 from stoic.cli.refusals import quarantine_said, refusal_said, refuser
-from stoic.cli.wording import Line, fell_back
+from stoic.cli.wording import Line, budget_said, fell_back
 from stoic.records import Json, Row
 
 HIDDEN = "[hidden: quarantined]"
@@ -69,6 +69,7 @@ LINES: dict[str, Callable[[Json], Line]] = {
     "refusal": lambda content: Line(text=f"    {refusal_said(content)}", style="yellow"),
     "refusal_stop": _ended,
     "fallback": _fallback,
+    "budget": lambda content: Line(text=f"    {budget_said(content)}", style="yellow"),
     "wake": lambda _: Line(text="  woken without anything new", style="dim"),
     "reveal": lambda content: Line(text=f"  {reveal_said(content)}", style="cyan"),
 }

@@ -9,6 +9,7 @@ from stoic.cli.cleaning import json_text, one_line, quoted, shortened, stripped
 from stoic.cli.refusals import quarantine_said, refusal_said
 from stoic.events import (
     AttemptFailed,
+    BudgetNear,
     Compacted,
     CompactionFailed,
     CompactionStarted,
@@ -76,7 +77,16 @@ def describe(event: Happening) -> Line | None:
             line = Line(text=f"going on with turn {event.turn} of thread {stripped(event.thread)}", style="dim")
         case AttemptFailed():
             line = Line(text=_failed(event), style="yellow")
-        case Retrying() | Nudged() | RequestChanged() | FallbackUsed() | EventTaken() | Quarantined() | Refused():
+        case (
+            Retrying()
+            | Nudged()
+            | RequestChanged()
+            | FallbackUsed()
+            | EventTaken()
+            | Quarantined()
+            | Refused()
+            | BudgetNear()
+        ):
             line = Line(text=_detour(event), style="yellow")
         case CompactionStarted() | Compacted() | CompactionFailed() | FreshStarted():
             line = Line(text=_bounded(event), style="yellow")
@@ -214,7 +224,7 @@ def _bounded(event: CompactionStarted | Compacted | CompactionFailed | FreshStar
             return f"≡ generation {event.generation} begins without history"
 
 
-_Detour = Retrying | Nudged | RequestChanged | FallbackUsed | EventTaken | Quarantined | Refused
+_Detour = Retrying | Nudged | RequestChanged | FallbackUsed | EventTaken | Quarantined | Refused | BudgetNear
 
 
 def _detour(event: _Detour) -> str:
@@ -235,6 +245,21 @@ def _detour(event: _Detour) -> str:
             return quarantine_said(msgspec.to_builtins(event))
         case Refused():
             return refusal_said(msgspec.to_builtins(event))
+        case BudgetNear():
+            return budget_said(msgspec.to_builtins(event))
+
+
+_SCOPES = {"turn": "in this turn", "thread": "in this thread and its tasks", "day": "today (UTC), by all threads"}
+
+
+def budget_said(content: Json) -> str:
+    """Say how far a bound is used up."""
+    used, limit = (
+        f"{content[each]:,.2f}" if content["bound"] == "cost_usd" else f"{content[each]:,.0f}"
+        for each in ("used", "limit")
+    )
+    unit = "USD" if content["bound"] == "cost_usd" else content["bound"]
+    return f"{used} of {limit} {unit} are used {_SCOPES[content['scope']]}"
 
 
 def _failed(event: AttemptFailed) -> str:

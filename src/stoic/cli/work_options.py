@@ -45,6 +45,10 @@ def _declare(
         bool, typer.Option("--yes", help="Allow every write and command without asking.", show_default=False)
     ] = False,
     max_rounds: Annotated[int, typer.Option("--max-rounds", metavar="N", help="Rounds of a turn at the most.")] = 64,
+    max_tokens_per_turn: Annotated[
+        int | None,
+        typer.Option("--max-tokens-per-turn", metavar="N", help="Tokens of a turn, input and output together."),
+    ] = None,
     max_cost_usd: Annotated[
         float | None,
         typer.Option("--max-cost", metavar="USD", help="What a turn may cost; needs a model whose price is known."),

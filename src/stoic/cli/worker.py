@@ -47,6 +47,7 @@ def make_agent(
     *,
     guidance: str = "",
     max_rounds: int | None = DEFAULT_MAX_ROUNDS,
+    max_tokens_per_turn: int | None = None,
     max_cost_usd: float | None = None,
     max_seconds: float | None = None,
     fallbacks: Sequence[str] = (),
@@ -62,6 +63,7 @@ def make_agent(
         permission: what becomes of calls that write, send or execute: `allow`, `ask` (a person) or `deny`
         guidance: what the workspace itself says to agents; becomes the end of the instructions
         max_rounds: rounds of one turn
+        max_tokens_per_turn: input and output tokens of one turn together; None: no bound
         max_cost_usd: what one turn may cost; None: no bound
         max_seconds: wall time of one turn; None: no bound
         fallbacks: further models, for failures of the first
@@ -92,6 +94,7 @@ def make_agent(
         modes={"plan": Mode(instructions=_PLAN, tools=looking)},
         permissions=_PERMISSIONS[permission],
         max_rounds=max_rounds,
+        max_tokens_per_turn=max_tokens_per_turn,
         max_cost_usd=max_cost_usd,
         max_seconds=max_seconds,
         fallbacks=fallbacks,

@@ -1,11 +1,42 @@
-"""What a turn may cost and take, and when it has (SPEC §15)."""
+"""What work may cost and take, in a turn, in a thread and on a day, and when it has (SPEC §15)."""
+
+import math
+from collections.abc import Iterator
+from typing import Literal, cast
 
 from stoic.core.history import TurnState
-from stoic.records import Price, Record, Usage
+from stoic.records import Draft, Json, Price, Record, Spent, Usage
+
+WARN_AT_SHARE = 0.8
+"""How much of a bound is used when a person is warned (SPEC §15)."""
+
+_OF = {"turn": "in this turn", "thread": "in this thread and its tasks", "day": "today (UTC)"}
+_OF_TURN = {
+    "rounds": "max_rounds",
+    "tokens": "max_tokens_per_turn",
+    "cost_usd": "max_cost_usd",
+    "seconds": "max_seconds",
+}
+"""What the bounds of a turn are called where they are given."""
+
+Scope = Literal["turn", "thread", "day"]
+
+
+class Bounds(Record, frozen=True):
+    """What a thread, or a day, may take; None: no bound of that kind."""
+
+    rounds: int | None = None
+    """Replies of models."""
+    tokens: int | None = None
+    """Input and output together."""
+    cost_usd: float | None = None
+    """By list prices; a model whose price is not known counts for nothing."""
+    seconds: float | None = None
+    """Working time; what a parked turn waits does not count."""
 
 
 class Limits(Record, frozen=True):
-    """Bounds of one turn; None: no bound of that kind."""
+    """Bounds of one turn, and of more than one; None: no bound of that kind."""
 
     max_rounds: int | None = 64
     max_tokens: int | None = None
@@ -13,6 +44,30 @@ class Limits(Record, frozen=True):
     max_cost_usd: float | None = None
     max_seconds: float | None = None
     """Wall time from the turn's input on, waits included."""
+    per_thread: Bounds = Bounds()
+    """Of a thread and all tasks below it, ever."""
+    per_day: Bounds = Bounds()
+    """Of everything in the database, on one day of UTC."""
+
+
+class Use(Record, frozen=True):
+    """How far one bound is used up."""
+
+    scope: Scope
+    bound: str
+    """`rounds`, `tokens`, `cost_usd` or `seconds`."""
+    used: float
+    limit: float
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more may be sent."""
+        return self.used >= self.limit
+
+    @property
+    def is_near(self) -> bool:
+        """Whether a person is to be warned."""
+        return self.used >= self.limit * WARN_AT_SHARE
 
 
 def cost_usd(price: Price | None, usage: Usage) -> float | None:
@@ -34,17 +89,73 @@ def cost_usd(price: Price | None, usage: Usage) -> float | None:
     return sum(tokens * usd for tokens, usd in parts) / 1_000_000
 
 
-def used_up(limits: Limits, state: TurnState, now_ms: int) -> str | None:
-    """Say which limit the turn has reached before its next request, or None."""
-    tokens = state.usage.input_tokens + state.usage.output_tokens
-    if limits.max_rounds is not None and state.round > limits.max_rounds:
-        return f"after {limits.max_rounds} rounds, the limit of this turn (max_rounds)"
-    if limits.max_tokens is not None and tokens >= limits.max_tokens:
-        return f"at {tokens:,} tokens, the limit being {limits.max_tokens:,} (max_tokens_per_turn)"
-    if limits.max_cost_usd is not None and state.cost_usd is not None and state.cost_usd >= limits.max_cost_usd:
-        return f"at {state.cost_usd:.4f} USD, the limit being {limits.max_cost_usd} (max_cost_usd)"
-    if limits.max_seconds is not None and now_ms >= state.started_ms + limits.max_seconds * 1000:
-        return f"after {limits.max_seconds:g} seconds, the limit of this turn (max_seconds)"
+def uses_of_turn(limits: Limits, state: TurnState, now_ms: int) -> Iterator[Use]:
+    """Yield how far each bound of the turn is used up."""
+    bounds = Bounds(
+        rounds=limits.max_rounds, tokens=limits.max_tokens, cost_usd=limits.max_cost_usd, seconds=limits.max_seconds
+    )
+    spent = Spent(
+        rounds=state.round - 1,
+        tokens=state.usage.input_tokens + state.usage.output_tokens,
+        cost_usd=state.cost_usd or 0.0,
+        duration_ms=now_ms - state.started_ms,
+    )
+    return uses("turn", bounds, spent)
+
+
+def uses(scope: Scope, bounds: Bounds, spent: Spent) -> Iterator[Use]:
+    """Yield how far each bound is used up."""
+    used = (
+        ("rounds", spent.rounds, bounds.rounds),
+        ("tokens", spent.tokens, bounds.tokens),
+        ("cost_usd", spent.cost_usd, bounds.cost_usd),
+        ("seconds", spent.duration_ms / 1000, bounds.seconds),
+    )
+    for bound, amount, limit in used:
+        if limit is not None:
+            yield Use(scope=scope, bound=bound, used=amount, limit=limit)
+
+
+def spent_by(rows: list[Draft]) -> Spent:
+    """Return what the sends have taken that rows tell of; an outcome tells the sum of its turn again."""
+    tokens, cost = 0, 0.0
+    for row in rows:
+        told = _told(row)
+        usage: dict[str, int] = told.get("usage") or {}
+        tokens += usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
+        cost += told.get("cost_usd") or 0.0
+    return Spent(rounds=sum(row.kind == "reply" for row in rows), tokens=tokens, cost_usd=cost)
+
+
+def _told(row: Draft) -> dict[str, Json]:
+    """Return where a row tells what its send has taken; an outcome tells its turn's sends once more."""
+    if "usage" in row.meta:
+        return row.meta
+    content: object = row.content
+    return cast("dict[str, Json]", content) if row.kind != "outcome" and isinstance(content, dict) else {}
+
+
+def reached(use: Use) -> str:
+    """Say of a full bound what was reached, and what the bound is called."""
+    name = _OF_TURN[use.bound] if use.scope == "turn" else f"per_{use.scope}.{use.bound}"
+    match use.bound:
+        case "rounds":
+            amount = f"after {use.used:,.0f} rounds"
+        case "tokens":
+            amount = f"at {use.used:,.0f} tokens"
+        case "cost_usd":
+            amount = f"at {use.used:.4f} USD"
+        case _:
+            amount = f"after {use.used:,.0f} seconds{'' if use.scope == 'turn' else ' of work'}"
+    return f"{amount} {_OF[use.scope]}, the limit being {use.limit:,} ({name})"
+
+
+def unusable_bound(bounds: Bounds) -> str | None:
+    """Say which bound is none that anything could keep to, or None."""
+    for bound in Bounds.__struct_fields__:
+        limit = getattr(bounds, bound)
+        if limit is not None and not 0 < limit < math.inf:
+            return f"{bound} is {limit:g}"
     return None
 
 

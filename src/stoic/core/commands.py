@@ -22,6 +22,7 @@ from stoic.records import (
     Report,
     Row,
     ShellFact,
+    Spent,
     ViewChange,
 )
 
@@ -177,6 +178,10 @@ class AskStatus(Record, frozen=True):
     arguments: str
 
 
+class LookAtSpending(Record, frozen=True):
+    """Tell what the thread and the day have taken so far; answered by `SpendingSeen`."""
+
+
 Command = (
     Send
     | Compare
@@ -191,6 +196,7 @@ Command = (
     | AskStatus
     | LookAtShells
     | LookAtKin
+    | LookAtSpending
 )
 
 # ---- answers ------------------------------------------------------------------------------------
@@ -342,6 +348,16 @@ class KinSeen(Record, frozen=True):
     now_ms: int
 
 
+class SpendingSeen(Record, frozen=True):
+    """What was taken so far, without what this turn has not stored."""
+
+    thread: Spent
+    """By the thread at the top and all tasks below it."""
+    day: Spent
+    """By everything in the database, since midnight (UTC)."""
+    now_ms: int
+
+
 class Status(Record, frozen=True):
     """The tool's answer: `done`, `not_done` or `unknown`."""
 
@@ -366,6 +382,7 @@ Event = (
     | Status
     | ShellsSeen
     | KinSeen
+    | SpendingSeen
 )
 
 Ending = Outcome | Parked

@@ -152,6 +152,8 @@ class TurnState:
         """The longest reply that the turn's present route said it has room for."""
         self.plain: tuple[str, str] | None = None
         """Provider and model for which this turn took to the plainest rendering."""
+        self.warned: set[tuple[str, str]] = set()
+        """Scopes and kinds of the bounds of whose use a person was warned."""
         self.outcome: Outcome | None = None
 
     @property
@@ -253,6 +255,7 @@ class History:
             "refusal": self._fold_refusal,
             "parked": self._fold_parked,
             "refusal_stop": self._fold_tombstone,
+            "budget": self._fold_budget,
         }
 
     @property
@@ -423,6 +426,9 @@ class History:
         if usage:
             turn.usage = add_usage(turn.usage, msgspec.convert(usage, Usage))
             turn.cost_usd = None if turn.cost_usd is None or cost_usd is None else turn.cost_usd + cost_usd
+
+    def _fold_budget(self, row: Row) -> None:
+        self._open().warned.add((row.content["scope"], row.content["bound"]))
 
     def _fold_switch(self, row: Row) -> None:
         self.binding = row.content.get("model", self.binding)

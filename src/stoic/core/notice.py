@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from stoic.core.budget import Use
 from stoic.core.commands import Route
 from stoic.core.notice_forms import DIGEST, FORMS
 from stoic.core.quarantine.template import OTHER, field
 from stoic.core.refusal import FROZEN_AT, RefusalState, rule
-from stoic.records import Health, Notice, Operation, Question, Record, StoredNotice
+from stoic.records import DAY_MS, Health, Notice, Operation, Question, Record, StoredNotice
 
-DAY_MS = 24 * 60 * 60 * 1000
 GRANTED_CALLS = 10
 """What the notice of a stopped loop offers; a person may write another number."""
 
@@ -118,6 +118,23 @@ def gate_violation(thread: str, turn: int) -> Notice:
 def compaction_refused(thread: str, segment: str, route: Route, category: str | None) -> Notice:
     """Say that a compaction was refused."""
     return _notice("compaction_refused", thread, **_asked(route, category), segment=segment)
+
+
+def budget(thread: str, use: Use, now_ms: int) -> Notice:
+    """Say that what a thread or a day may take is nearly or wholly used; a limit that was changed is said again."""
+    of_day = use.scope == "day"
+    figures = "{:,.2f}" if use.bound == "cost_usd" else "{:,.0f}"
+    return _notice(
+        "budget_reached" if use.is_full else "budget_near",
+        thread,
+        whose=f"{_date(now_ms) if of_day else thread}:{use.limit}",
+        bound=use.bound,
+        unit={"cost_usd": "USD", "seconds": "seconds of work"}.get(use.bound, use.bound),
+        used=figures.format(use.used),
+        limit=figures.format(use.limit),
+        scope="today (UTC)" if of_day else "in this thread and its tasks",
+        until="midnight (UTC), or a higher limit" if of_day else "its limit is raised",
+    )
 
 
 def digest(folded: Sequence[StoredNotice], budget: int, now_ms: int) -> Notice:

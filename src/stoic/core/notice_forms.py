@@ -131,6 +131,22 @@ FORMS: dict[str, NoticeForm] = {
         text="{model} refused to sum up the conversation{category}. The history is unchanged; a fresh start leaves it behind.",
         actions=(_FRESH, _SWITCH, _LOOK),
     ),
+    "budget_near": NoticeForm(
+        kind="budget",
+        priority="normal",
+        key="budget_near:{whose}:{bound}",
+        when="four fifths of what a thread or a day may take are used; once for each bound, thread and day",
+        text="{used} of {limit} {unit} are used {scope}. At the limit turns are stopped before their next request.",
+        actions=("stoic spent", _LOOK),
+    ),
+    "budget_reached": NoticeForm(
+        kind="budget",
+        priority="normal",
+        key="budget_reached:{whose}:{bound}",
+        when="a turn is stopped since its thread or the day has taken what it may; once for each bound, thread and day",
+        text="{used} of {limit} {unit} are used {scope}: the turn was stopped, and nothing more is sent until {until}.",
+        actions=("stoic spent", _LOOK),
+    ),
     DIGEST: NoticeForm(
         kind=DIGEST,
         priority="normal",

@@ -12,7 +12,7 @@ from stoic.core import notes, notice
 from stoic.core.asking_again import ask_again, is_asked_again
 from stoic.core.attempts import attempt_row, reply_meta, verdict_on
 from stoic.core.boundaries import take_boundaries
-from stoic.core.budget import deadline_ms, used_up
+from stoic.core.budget import deadline_ms, reached, uses_of_turn
 from stoic.core.calls import settle_calls
 from stoic.core.classify.verdict import Verdict
 from stoic.core.commands import (
@@ -42,6 +42,7 @@ from stoic.core.refused import refused, remembered, withhold_known
 from stoic.core.repairs import repair_of
 from stoic.core.retry import retry_at_ms
 from stoic.core.routing import after_failure, after_good, choose, fallback_card
+from stoic.core.spending import full_bound, full_notices
 from stoic.core.starting import let_through, mark_first
 from stoic.core.steps import Context, Part, ask_or_cancel, commit, draft, intend
 from stoic.errors import BrokenInvariantError
@@ -122,9 +123,10 @@ def _advance(ctx: Context) -> Part[Ending | Cancelled | None]:
         return Cancelled(now_ms=ctx.now_ms, out_of_time=True)  # also one that was parked beyond its time
     if ctx.state.pending():
         return (yield from settle_calls(ctx))
-    limit = used_up(ctx.plan.limits, ctx.state, ctx.now_ms)
-    if limit is not None:
-        return (yield from give_up(ctx, notes.limit_reached(limit), reason="budget"))
+    full = yield from full_bound(ctx)
+    if full is not None:
+        message, told = notes.limit_reached(reached(full)), full_notices(ctx, full)
+        return (yield from give_up(ctx, message, reason="budget", notices=told))
     if ctx.state.compaction == "wanted":
         return (yield from compact_full(ctx))
     if is_due(ctx):
@@ -282,7 +284,8 @@ def _cancel(ctx: Context, entries: list[str], *, out_of_time: bool = False) -> P
     """End the turn that somebody stopped or whose time is over; every open call gets its result in the same step."""
     rows, operations = close_calls(ctx)
     if out_of_time:
-        limit = used_up(ctx.plan.limits, ctx.state, ctx.now_ms) or "since its time is over"
+        full = next((each for each in uses_of_turn(ctx.plan.limits, ctx.state, ctx.now_ms) if each.is_full), None)
+        limit = "since its time is over" if full is None else reached(full)
         message, outcome, reason = notes.limit_reached(limit), "stopped", "budget"
     else:
         message, outcome, reason = notes.TURN_CANCELLED, "cancelled", None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from msgspec.structs import replace
 
-from stoic.core.budget import Limits
+from stoic.core.budget import Bounds, Limits, unusable_bound
 from stoic.core.commands import ToolFacts
 from stoic.core.loops import Effect
 from stoic.core.output import instruction, merged, native_parameters
@@ -58,6 +58,8 @@ class Agent:
         max_tokens_per_turn: int | None = None,
         max_cost_usd: float | None = None,
         max_seconds: float | None = None,
+        per_thread: Bounds | None = None,
+        per_day: Bounds | None = None,
         summariser: Summariser | None = None,
         output: Any = None,
         max_tokens: int | None = None,
@@ -83,6 +85,8 @@ class Agent:
             max_cost_usd: what one turn may cost; default no bound
             max_seconds: wall time of one turn, waits included; default no bound
             output: a type, such as a pydantic model, that the final answer must be a value of; `Outcome.value` has it
+            per_thread: what a thread and all tasks below it may take, ever; default the settings', else no bound
+            per_day: what everything in the database may take on a day of UTC; default likewise
             summariser: sums up the beginning of a conversation that no longer fits; default the model itself
             max_tokens: longest reply; default the settings', else the provider's
             temperature: from 0 to 2; default likewise
@@ -122,7 +126,12 @@ class Agent:
             if bound is not None and bound <= 0:
                 raise UsageError(f"{which} is {bound}; it must be above 0, or None for no bound")
         self.limits = Limits(
-            max_rounds=max_rounds, max_tokens=max_tokens_per_turn, max_cost_usd=max_cost_usd, max_seconds=max_seconds
+            max_rounds=max_rounds,
+            max_tokens=max_tokens_per_turn,
+            max_cost_usd=max_cost_usd,
+            max_seconds=max_seconds,
+            per_thread=_bounds("per_thread", per_thread),
+            per_day=_bounds("per_day", per_day),
         )
         self.summariser = summariser
         self.sampling = check_sampling(
@@ -204,6 +213,13 @@ def _permissions(given: dict[str, Permission] | None, rest: dict[str, Permission
                 f"permissions: {effect} is {permission!r}; it must be one of {', '.join(get_args(Permission))}"
             )
     return {} if given == {} else rest | (given or {})
+
+
+def _bounds(name: str, given: Bounds | None) -> Bounds:
+    bad = None if given is None else unusable_bound(given)
+    if bad is not None:
+        raise UsageError(f"{name}.{bad}; it must be above 0, or None for no bound")
+    return given or Bounds()
 
 
 def _schemas(tools: dict[str, Tool]) -> list[ToolSchema]:

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
+from stoic.core.budget import Bounds, Limits
 from stoic.core.commands import Ending, Route
 from stoic.core.health import HealthPolicy, Signs, retry_now
 from stoic.core.history import History
@@ -59,6 +60,10 @@ class Numbers(Record, frozen=True):
     """How full the model's context window may be before the conversation's beginning is summed up."""
     sends_at_once: int = 32
     """Requests to one route that this process has under way at a time; further ones wait."""
+    per_thread: Bounds = Bounds()
+    """What a thread and its tasks may take, where the agent does not say."""
+    per_day: Bounds = Bounds()
+    """What everything in the database may take on one day, where the agent does not say."""
     asks_again: Permission = "ask"
     """What becomes of a task's brief that another provider has refused: a person is asked, it is allowed or denied."""
 
@@ -338,7 +343,7 @@ class Engine:
             tools=agent.facts,
             permissions=agent.permissions,
             session=session,
-            limits=agent.limits,
+            limits=self._limits(agent.limits),
             retry=self._numbers.retry,
             health_policy=self._numbers.health,
             output=agent.output.facts if agent.output else None,
@@ -347,6 +352,15 @@ class Engine:
             task=task,
             asks_again=self._numbers.asks_again,
             renderers=EVENT_RENDERERS,
+        )
+
+    def _limits(self, limits: Limits) -> Limits:
+        """Return an agent's limits; for bounds of more than a turn that it does not give, the settings'."""
+        numbers, none = self._numbers, Bounds()
+        return replace(
+            limits,
+            per_thread=numbers.per_thread if limits.per_thread == none else limits.per_thread,
+            per_day=numbers.per_day if limits.per_day == none else limits.per_day,
         )
 
     async def _reopen_chosen(self, connections: list[Connection], inbox: list[InboxEntry]) -> None:

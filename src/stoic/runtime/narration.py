@@ -10,6 +10,7 @@ from stoic.core.notes import WITHHELD_RESULT
 from stoic.core.quarantine import body_hash
 from stoic.events import (
     AttemptFailed,
+    BudgetNear,
     Compacted,
     CompactionFailed,
     EventTaken,
@@ -191,6 +192,7 @@ _TELLERS: dict[str, Callable[[Row], Iterable[Happening]]] = {
     "compaction": lambda row: [Compacted(generation=row.generation, cause=row.meta["cause"])],
     "compaction_failed": lambda row: [_not_compacted(row)],
     "fresh": lambda row: [FreshStarted(generation=row.generation)],
+    "budget": lambda row: [BudgetNear(**row.content)],
     "question": lambda row: [PermissionAsked(questions=row.content["questions"])],
 }
 """What a row of each kind tells; an event and a result depend on more than the row, other kinds tell nothing."""

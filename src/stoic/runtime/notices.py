@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from stoic.core.notice import DAY_MS, Outgoing, digest, is_counted, plan
+from stoic.core.notice import Outgoing, digest, is_counted, plan
 from stoic.core.notice_forms import BUDGET_PER_DAY
 from stoic.errors import StoreError
 from stoic.ports import Channel, Outside
-from stoic.records import Notice, NoticeBudget, Record, StoredNotice
+from stoic.records import DAY_MS, Notice, NoticeBudget, Record, StoredNotice
 
 RETRY_WAITS_MS = (60_000, 300_000, 1_800_000)
 """After the first, second and third attempt that failed; after the fourth the notice is given up and says so."""
@@ -95,6 +95,12 @@ class Outbox:
                     change = asyncio.ensure_future(_changed(changes))
         finally:
             change.cancel()
+
+    async def end(self, running: "asyncio.Task[None]") -> None:
+        """End a task that runs `run` between two notices: one that has arrived is known to have before everything closes."""
+        async with self._lock:
+            running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
     async def attend(self) -> int | None:
         """Send what is due where nobody can be told that the log fails; return when there is something to do again."""

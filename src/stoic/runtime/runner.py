@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from stoic.core.boundaries import settle
-from stoic.core.budget import deadline_ms
+from stoic.core.budget import deadline_ms, spent_by
 from stoic.core.commands import (
     AskStatus,
     Cancelled,
@@ -26,6 +26,7 @@ from stoic.core.commands import (
     Located,
     LookAtKin,
     LookAtShells,
+    LookAtSpending,
     Next,
     Recall,
     Recalled,
@@ -34,6 +35,7 @@ from stoic.core.commands import (
     Send,
     ShellsSeen,
     Sleep,
+    SpendingSeen,
     Start,
     Started,
     Status,
@@ -48,7 +50,19 @@ from stoic.core.turn import turn
 from stoic.errors import BrokenInvariantError, UnsendableError
 from stoic.events import RoundRolledBack, ToolStarted
 from stoic.ports import Outside
-from stoic.records import Draft, Health, InboxEntry, Lease, Operation, RefusedBytes, Row, Step, ViewChange
+from stoic.records import (
+    DAY_MS,
+    Draft,
+    Health,
+    InboxEntry,
+    Lease,
+    Operation,
+    RefusedBytes,
+    Row,
+    Spent,
+    Step,
+    ViewChange,
+)
 from stoic.runtime.execution import Execution
 from stoic.runtime.narration import narrate
 from stoic.runtime.sending import Sender
@@ -147,6 +161,8 @@ class Runner:
         self._execution = execution
         self._emit = emit
         self._cancel = cancel
+        self._spent_until_ms = outside.clock.now_ms()
+        """Up to when working time is stored."""
         self.released = False
         """Whether the lease went back with the outcome."""
 
@@ -210,11 +226,20 @@ class Runner:
                 return self._start(command)
             case Sleep():
                 return await self._sleep(command.until_ms)
-            case AskStatus() | Summarise() | ClaimTrial() | Compare() | Locate() | LookAtShells() | LookAtKin():
+            case (
+                AskStatus()
+                | Summarise()
+                | ClaimTrial()
+                | Compare()
+                | Locate()
+                | LookAtShells()
+                | LookAtKin()
+                | LookAtSpending()
+            ):
                 return await self._ask(command)
 
     async def _ask(
-        self, command: AskStatus | Summarise | ClaimTrial | Compare | Locate | LookAtShells | LookAtKin
+        self, command: AskStatus | Summarise | ClaimTrial | Compare | Locate | LookAtShells | LookAtKin | LookAtSpending
     ) -> Event:
         """Perform what is rare: ask a tool, a summariser, the other workers, or how a request would look."""
         match command:
@@ -222,6 +247,8 @@ class Runner:
                 record = self._live.record
                 found = await self._store.unknown_of_kin(record.id, record.meta.get("owner"))
                 return KinSeen(operations=found, now_ms=self._clock.now_ms())
+            case LookAtSpending():
+                return await self._spending()
             case LookAtShells():
                 shells = await self._execution.running_shells()
                 return ShellsSeen(shells=shells, now_ms=self._clock.now_ms())
@@ -238,6 +265,14 @@ class Runner:
             case ClaimTrial():
                 now_ms = self._clock.now_ms()
                 return Claimed(granted=await self._store.claim_trial(command.health, now_ms), now_ms=now_ms)
+
+    async def _spending(self) -> SpendingSeen:
+        record, now_ms = self._live.record, self._clock.now_ms()
+        return SpendingSeen(
+            thread=await self._store.spent(root=record.meta.get("root", record.id)),
+            day=await self._store.spent(since_ms=now_ms - now_ms % DAY_MS),
+            now_ms=now_ms,
+        )
 
     def _start(self, command: Start) -> Started:
         for planned in command.calls:
@@ -315,6 +350,7 @@ class Runner:
             refused=command.refused,
             deliveries=command.deliveries,
             guard=command.guard,
+            spent=self._spent(command.rows, now_ms),
             release=self.released,
         )
         await self._revoke(command.views)
@@ -328,6 +364,14 @@ class Runner:
         for event in narrate(rows, command.operations, self._live.history):
             self._emit(event)
         return Committed(rows=rows, now_ms=now_ms, arrived=await self._arrived(command.operations))
+
+    def _spent(self, rows: list[Draft], now_ms: int) -> Spent | None:
+        """Return what was taken since it was stored last; None: these rows tell of no send and no end."""
+        spent = spent_by(rows)
+        if spent == Spent() and not any(row.kind == "outcome" for row in rows):
+            return None
+        duration_ms, self._spent_until_ms = max(now_ms - self._spent_until_ms, 0), now_ms
+        return replace(spent, duration_ms=duration_ms)
 
     async def _close_shells(self) -> None:
         """Close the background shells of a task that ends, before its end is stored; a refusal leaves the scene as it is."""

@@ -10,6 +10,7 @@ from msgspec import structs
 from stoic.errors import RejectedStepError, StoreError
 from stoic.ports import HeldLeaseError, Loaded
 from stoic.records import (
+    DAY_MS,
     Health,
     InboxEntry,
     Json,
@@ -23,6 +24,8 @@ from stoic.records import (
     RefusedBytes,
     Row,
     Schedule,
+    Spending,
+    Spent,
     Step,
     StoredDelivery,
     StoredNotice,
@@ -97,6 +100,8 @@ class MemoryDatabase:
         """Likewise."""
         self.deliveries: dict[str, StoredDelivery] = {}
         """Likewise."""
+        self.spending: dict[tuple[int, str], Spent] = {}
+        """By day and thread at the top."""
         self.feed = ChangeFeed()
 
 
@@ -179,6 +184,7 @@ class MemoryStore:
         database.waiting.pop(thread, None)
         database.deliveries = {key: each for key, each in database.deliveries.items() if each.delivery.task != thread}
         database.schedules = {key: each for key, each in database.schedules.items() if each.thread != thread}
+        self._leave_spending(thread)
         self._leave_memories(thread, ended=found.state.tombstone_seq > 0)
         database.feed.announce()
 
@@ -241,8 +247,39 @@ class MemoryStore:
         after = rules.advance(found.state, lease, copy, found.facts)
         self._check_tables(lease.thread, copy)
         self._store(found, copy)
+        self._spend(found, copy)
         found.state = after
         self._shared.feed.announce()
+
+    def _spend(self, thread: MemoryThread, step: Step) -> None:
+        if step.spent is not None:
+            at_ms = step.rows[0].created_at
+            key = (at_ms - at_ms % DAY_MS, thread.record.meta.get("root", thread.record.id))
+            self._shared.spending[key] = self._shared.spending.get(key, Spent()) + step.spent
+
+    def _leave_spending(self, thread: str) -> None:
+        """A deleted thread does not make a day cheaper."""
+        found = self._shared.spending
+        for key in [each for each in found if each[1] == thread]:
+            left = (key[0], "")
+            found[left] = found.get(left, Spent()) + found.pop(key)
+
+    async def spent(self, *, root: str | None = None, since_ms: int = 0) -> Spent:
+        """Return what was taken by a thread and the tasks below it, or by all, on the days from that one on."""
+        total = Spent()
+        for each in await self.spending(root=root, since_ms=since_ms):
+            total += each.spent
+        return total
+
+    async def spending(self, *, root: str | None = None, since_ms: int = 0) -> list[Spending]:
+        """Return the same day by day and thread by thread, the newest day first."""
+        since = since_ms - since_ms % DAY_MS
+        found = [
+            Spending(day_ms=day_ms, root=owner, spent=spent)
+            for (day_ms, owner), spent in self._database().spending.items()
+            if day_ms >= since and root in (None, owner)
+        ]
+        return sorted(found, key=lambda each: (-each.day_ms, -each.spent.cost_usd, -each.spent.tokens, each.root))
 
     async def operations(self, thread: str | None = None, *, states: tuple[str, ...] = ()) -> list[Operation]:
         """Return journal entries, the newest first."""

@@ -25,13 +25,15 @@ from stoic.records import (
     Owner,
     RefusedBytes,
     Schedule,
+    Spending,
+    Spent,
     Step,
     StoredDelivery,
     StoredNotice,
     ThreadRecord,
     Work,
 )
-from stoic.store import memories, reads, schedules, tasks, verdicts, writes
+from stoic.store import memories, reads, schedules, spending, tasks, verdicts, writes
 from stoic.store.changes import ChangeFeed, ChangeListener
 from stoic.store.connection import Connection
 from stoic.store.encoding import row_values
@@ -206,6 +208,14 @@ class SqliteStore:
     async def unknown_of_kin(self, thread: str, owner: str | None) -> list[Operation]:
         """Return the operations of a thread's owner and of its own tasks whose effect is unknown, the oldest first."""
         return await self._read(lambda connection: tasks.unknown_of_kin(connection, thread, owner))
+
+    async def spent(self, *, root: str | None = None, since_ms: int = 0) -> Spent:
+        """Return what was taken by a thread and the tasks below it, or by all, on the days from that one on."""
+        return await self._read(lambda connection: spending.spent(connection, root, since_ms))
+
+    async def spending(self, *, root: str | None = None, since_ms: int = 0) -> list[Spending]:
+        """Return the same day by day and thread by thread, the newest day first."""
+        return await self._read(lambda connection: spending.spending(connection, root, since_ms))
 
     async def refused_since(self, since_ms: int) -> list[RefusedBytes]:
         """Return the requests that were refused after that time, of all threads."""

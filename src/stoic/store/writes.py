@@ -5,7 +5,7 @@ import msgspec
 
 from stoic.errors import RejectedStepError
 from stoic.records import Health, InboxEntry, Lease, Operation, Owner, Record, Step, ThreadRecord, ViewChange
-from stoic.store import reads, rules, tasks, verdicts
+from stoic.store import reads, rules, spending, tasks, verdicts
 from stoic.store.connection import Connection, Values
 from stoic.store.encoding import (
     INBOX_COLUMNS,
@@ -91,13 +91,11 @@ def append(connection: Connection, lease: Lease, step: Step, rows: list[Values])
         _put_operation(connection, operation)
     for health in step.health:
         put_health(connection, health.onto(reads.health_of(connection, health.route)))
-    verdicts.store(connection, step)
+    _store_beside(connection, thread, step)
     for delivery in step.deliveries:
         entry = tasks.deliver(connection, delivery, step.rows[-1])
         if entry is not None:
             put(connection, entry)
-    if step.guard is not None:
-        connection.execute(_SET_GUARD, (to_json(step.guard, f"the loop state of thread {thread}"), thread))
     _take(connection, thread, step.inbox_taken)
     if after != state:
         connection.execute(
@@ -235,6 +233,15 @@ def _facts(connection: Connection, thread: str, seq: int) -> rules.RowFacts | No
         return None
     kind, generation, turn, accepted, quarantine = values
     return rules.RowFacts(kind=kind, generation=generation, turn=turn, accepted=accepted == 1, quarantine=quarantine)
+
+
+def _store_beside(connection: Connection, thread: str, step: Step) -> None:
+    """Store what a step says to people, remembers of refusals and loops, and has taken."""
+    verdicts.store(connection, step)
+    if step.guard is not None:
+        connection.execute(_SET_GUARD, (to_json(step.guard, f"the loop state of thread {thread}"), thread))
+    if step.spent is not None:
+        spending.add(connection, thread, step.rows[0].created_at, step.spent)
 
 
 def _insert_rows(connection: Connection, thread: str, rows: list[Values]) -> None:

@@ -162,6 +162,7 @@ class Process:
         self.outbox: Outbox
         self.worker: Worker | None = None
         self._chores: list[asyncio.Task[None]] = []
+        self._delivery: asyncio.Task[None] | None = None
 
     # ---- its life -----------------------------------------------------------------------------------
 
@@ -189,7 +190,7 @@ class Process:
         self.desk = self.engine.desk = Tasks(self.engine, agents)
         self.outbox = Outbox(outside, [channel], DAILY_NOTICES)
         await self.engine.__aenter__()
-        self._chores.append(asyncio.create_task(self._deliver()))
+        self._delivery = asyncio.create_task(self.outbox.run())
         if serves:
             self.worker = _SimulatedWorker(self.engine, agents, emit=self.follow, session=f"session of {self.name}")
             self._chores.append(asyncio.create_task(self._serve(self.worker)))
@@ -204,15 +205,14 @@ class Process:
             else:
                 return
 
-    async def _deliver(self) -> None:
-        await self.outbox.run()
-
     async def end(self) -> None:
         """Close everything in good order; what is under way is left as it stands."""
         self.ledger.lose_answers(self.name)
         for chore in self._chores:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)
+        if self._delivery is not None:
+            await self.outbox.end(self._delivery)
         await self.engine.__aexit__(None, None, None)
         self.is_alive = False
 
