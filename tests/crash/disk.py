@@ -135,14 +135,13 @@ class Disk:
     def mounted(self) -> Generator[None]:
         """Have this process open its databases on this disk; those of other folders go straight through."""
         disks = _vfs().disks
-        is_first = not disks
         disks[self.folder] = self
         apsw.set_default_vfs(_NAME)
         try:
             yield
         finally:
             del disks[self.folder]
-            if is_first:
+            if not disks:
                 apsw.set_default_vfs(_vfs().base)
 
     def may_fail(self, what: str, name: str) -> None:
