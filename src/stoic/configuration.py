@@ -12,14 +12,16 @@ from typing import Any, Literal, TypeVar, cast
 import msgspec
 
 from stoic.core.budget import Bounds, unusable_bound
-from stoic.errors import ConfigurationError, UsageError
+from stoic.errors import ConfigurationError, UsageError, brief
 from stoic.models.entries import ApiName
 from stoic.models.providers import PROVIDERS, near_names
 from stoic.records import Record
-from stoic.sampling import Sampling, check_sampling
+from stoic.sampling import LARGEST, Sampling, check_sampling
 
 Section = TypeVar("Section")
 
+_MOST_DOTS = 2000
+_PLACE_CHARACTERS = 200
 _FORBIDDEN_MODE = stat.S_IRWXG | stat.S_IRWXO
 _LIMIT_BYTES = 1_000_000
 _WITH_PASSWORD = re.compile(r"[^/]*://[^/]*:[^/]*@")
@@ -120,9 +122,19 @@ _KEYS = [field.name for field in msgspec.structs.fields(Configuration) if field.
 
 
 def configuration_path(environment: Mapping[str, str]) -> Path:
-    """Return where the file is or would be: `$STOIC_CONFIG`, else `~/.config/stoic/config.toml` (`$XDG_CONFIG_HOME`)."""
+    """Return where the file is or would be: `$STOIC_CONFIG`, else `~/.config/stoic/config.toml` (`$XDG_CONFIG_HOME`).
+
+    Raises:
+        ConfigurationError: `$STOIC_CONFIG` begins with a home that nobody has
+    """
     if environment.get("STOIC_CONFIG"):
-        return Path(environment["STOIC_CONFIG"]).expanduser()
+        try:
+            return Path(environment["STOIC_CONFIG"]).expanduser()
+        except RuntimeError:
+            named = brief(environment["STOIC_CONFIG"])
+            raise ConfigurationError(
+                f"$STOIC_CONFIG is {named}, and nobody has such a home; write the whole path"
+            ) from None
     base = environment.get("XDG_CONFIG_HOME")
     folder = Path(base) if base else Path(environment.get("HOME", "~")).expanduser() / ".config"
     return folder / "stoic" / "config.toml"
@@ -155,7 +167,10 @@ def read_configuration(environment: Mapping[str, str]) -> Configuration:
         raise ConfigurationError(
             f"{path} is larger than {_LIMIT_BYTES:,} bytes; no configuration is, name another file"
         )
-    found = _checked(path, _parsed(path, data))
+    try:
+        found = _checked(path, _parsed(path, data))
+    except RecursionError:
+        raise ConfigurationError(f"{path} is nested too deep; correct it there") from None
     exposed = _credential_in(found)
     if exposed is not None and mode & _FORBIDDEN_MODE:
         raise ConfigurationError(
@@ -168,7 +183,7 @@ def _credential_in(found: Configuration) -> str | None:
     """Return which credential stands in the file itself; None: none does."""
     own = next((name for name, section in found.providers.items() if section.key), None)
     if own is not None:
-        return f"the key of providers.{own}"
+        return f"the key of providers.{_shortened(own)}"
     if _WITH_PASSWORD.match(found.network.proxy or ""):
         return "a proxy with its password"
     if any(each.type == "apprise" and each.url for each in found.notices.channels):
@@ -177,17 +192,20 @@ def _credential_in(found: Configuration) -> str | None:
 
 
 def _parsed(path: Path, data: bytes) -> dict[str, Any]:
+    if data.count(b".") > _MOST_DOTS:  # the parser takes time in the square of a key's length
+        raise ConfigurationError(f"{path} has more than {_MOST_DOTS} dots; no configuration has, correct it there")
     try:
         return tomllib.loads(data.decode())
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path} is not UTF-8 (byte {error.start}); convert it") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path} is no TOML: {error}; correct it there") from None
-    except RecursionError:
-        raise ConfigurationError(f"{path} is nested too deep; correct it there") from None
+    except ValueError:  # Python reads no number of so many digits
+        raise ConfigurationError(f"{path} has a number that is too long; correct it there") from None
 
 
 def _checked(path: Path, tree: dict[str, Any]) -> Configuration:
+    _refuse_unusable(path, "", tree)
     _refuse_unknown(path, "", tree, _KEYS)
     for name, section in _SECTIONS.items():
         if isinstance(tree.get(name), dict):
@@ -209,12 +227,12 @@ def _checked(path: Path, tree: dict[str, Any]) -> Configuration:
 
 
 def _check_provider(path: Path, name: str, section: ProviderSection) -> None:
-    place = f"{path}: providers.{name}"
+    place = f"{path}: providers.{_shortened(name)}"
     if name in PROVIDERS:
         if section.api is not None:
             raise ConfigurationError(f"{place}.api: {name} speaks {PROVIDERS[name].api} anyway; remove it")
     elif section.api is None or section.base_url is None:
-        near = near_names(name, list(PROVIDERS))
+        near = near_names(name[:_PLACE_CHARACTERS], list(PROVIDERS))
         hint = f"did you mean {near[0]}? " if near else ""
         raise ConfigurationError(f"{place}: no provider of that name is known; {hint}A new one needs api and base_url")
 
@@ -241,7 +259,7 @@ def _check_values(path: Path, found: Configuration) -> None:
         _check_channel(f"{path}: notices.channels[{number}]", channel)
     low = next((name for name, tokens in found.context_windows.items() if tokens < 1), None)
     if low is not None:
-        raise ConfigurationError(f"{path}: context_windows.{low} must be at least 1; correct it there")
+        raise ConfigurationError(f"{path}: context_windows.{_shortened(low)} must be at least 1; correct it there")
 
 
 def _check_channel(place: str, channel: ChannelSection) -> None:
@@ -253,6 +271,26 @@ def _check_channel(place: str, channel: ChannelSection) -> None:
         )
     if channel.type != "webhook" and channel.secret_variable is not None:
         raise ConfigurationError(f"{place}.secret_variable: only a webhook is signed; remove it")
+
+
+def _refuse_unusable(path: Path, place: str, value: object) -> None:
+    """Refuse what no setting can be, wherever it stands: numbers without end, texts that no system call takes."""
+    if isinstance(value, dict):
+        for key, inner in cast("dict[str, object]", value).items():
+            _refuse_unusable(path, f"{place}.{key}".lstrip("."), inner)
+    elif isinstance(value, list):
+        for number, inner in enumerate(cast("list[object]", value)):
+            _refuse_unusable(path, f"{place}[{number}]", inner)
+    elif isinstance(value, str) and "\0" in value:
+        raise ConfigurationError(f"{path}: {_shortened(place)} holds a NUL character; correct it there")
+    elif isinstance(value, int | float) and not abs(value) <= LARGEST:
+        raise ConfigurationError(
+            f"{path}: {_shortened(place)} is {brief(value)}, which no setting is; correct it there"
+        )
+
+
+def _shortened(place: str) -> str:
+    return place if len(place) <= _PLACE_CHARACTERS else place[: _PLACE_CHARACTERS - 1] + "…"
 
 
 def _refuse_unknown_of_channels(path: Path, notices: object) -> None:
@@ -272,9 +310,9 @@ def _refuse_unknown_inside(path: Path, place: str, outer: object, name: str, sec
 def _refuse_unknown(path: Path, place: str, tree: dict[str, Any], known: list[str]) -> None:
     unknown = next((key for key in tree if key not in known), None)
     if unknown is not None:
-        near = near_names(unknown, known)
+        near = near_names(unknown[:_PLACE_CHARACTERS], known)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        raise ConfigurationError(f"{path}: {place}{unknown} is no key of the configuration; {hint}")
+        raise ConfigurationError(f"{path}: {_shortened(place + unknown)} is no key of the configuration; {hint}")
 
 
 def _field_names(section: type[msgspec.Struct]) -> list[str]:
@@ -288,4 +326,4 @@ def _converted(path: Path, place: str, tree: object, section: type[Section]) -> 
     except msgspec.ValidationError as error:
         said, _, inside = str(error).partition(" - at `$")
         where = f"{place}{inside.rstrip('`')}".lstrip(".") or "the file"
-        raise ConfigurationError(f"{path}: {where}: {said}; correct it there") from None
+        raise ConfigurationError(f"{path}: {_shortened(where)}: {_shortened(said)}; correct it there") from None

@@ -1,5 +1,13 @@
 """The exceptions a caller of stoic may catch; expected failures of a turn are outcomes, not exceptions."""
 
+_SHOWN_CHARACTERS = 60
+
+
+def brief(value: object) -> str:
+    """Return a wrong value as an error's text shows it: as Python writes it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+
 
 class StoicError(Exception):
     """Every exception stoic raises on purpose is one of these; its text says what happened, to what, and what to do."""

@@ -2,11 +2,13 @@
 
 import math
 
-from stoic.errors import UsageError
+from stoic.errors import UsageError, brief
 from stoic.records import Record
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """How much a model is to reason; no provider knows all of them."""
+LARGEST = 2**53
+"""No number that a person sets is larger."""
 HOTTEST = 2.0
 """The highest temperature any API takes; some take less."""
 
@@ -37,9 +39,9 @@ def check_sampling(sampling: Sampling) -> Sampling:
     """
     tokens, temperature, effort = sampling.max_tokens, sampling.temperature, sampling.reasoning_effort
     if tokens is not None and tokens < 1:
-        raise UsageError(f"max_tokens is {tokens}; it must be at least 1, or left out")
+        raise UsageError(f"max_tokens is {brief(tokens)}; it must be at least 1, or left out")
     if temperature is not None and (math.isnan(temperature) or not 0 <= temperature <= HOTTEST):
         raise UsageError(f"temperature is {temperature:g}; it must be from 0 to 2, or left out")
     if effort is not None and effort not in EFFORTS:
-        raise UsageError(f"reasoning_effort is {effort!r}; it must be one of {', '.join(EFFORTS)}, or left out")
+        raise UsageError(f"reasoning_effort is {brief(effort)}; it must be one of {', '.join(EFFORTS)}, or left out")
     return sampling

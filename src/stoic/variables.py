@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import TypeVar
 
-from stoic.errors import ConfigurationError
+from stoic.errors import ConfigurationError, brief
+from stoic.sampling import LARGEST
 
 Section = TypeVar("Section")
 
@@ -52,6 +53,8 @@ class Values:
             number = math.nan
         if not math.isfinite(number):
             raise self.unusable(variable, "no number")
+        if abs(number) > LARGEST:
+            raise self.unusable(variable, "larger than any setting")
         return number
 
     def whole(self, name: str, variable: str, in_file: int | None) -> int | None:
@@ -61,11 +64,13 @@ class Values:
         text = self._given[variable]
         if not (text.isascii() and text.isdecimal()):
             raise self.unusable(variable, "no whole number")
+        if len(text) > len(str(LARGEST)) or int(text) > LARGEST:
+            raise self.unusable(variable, "larger than any setting")
         return int(text)
 
     def unusable(self, variable: str, what: str) -> ConfigurationError:
         """Return the error for a variable's value."""
-        return ConfigurationError(f"${variable} is {self._given[variable]!r}, which is {what}; change or unset it")
+        return ConfigurationError(f"${variable} is {brief(self._given[variable])}, which is {what}; change or unset it")
 
     def _variable(self, name: str, variables: tuple[str, ...], in_file: object) -> str | None:
         variable = first_set(self._given, variables)

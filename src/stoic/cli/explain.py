@@ -1,7 +1,6 @@
 """`stoic explain`: says of recorded exchanges which failure each one is, why, and what to do."""
 
 import os
-from pathlib import Path
 from typing import Any, TextIO
 
 from msgspec.structs import replace
@@ -10,6 +9,7 @@ from stoic.cli.cleaning import json_text, one_line
 from stoic.cli.exits import COMPLETED, USAGE
 from stoic.cli.intake import Exchange, read_exchanges
 from stoic.cli.pasted_http import ToldAs
+from stoic.cli.reading import read_file, read_stream
 from stoic.cli.screen import Style
 from stoic.core.classify import Verdict, classify, report_from
 from stoic.core.classify.verdict import Evidence
@@ -134,7 +134,7 @@ def as_object(name: str, verdict: Verdict) -> dict[str, Any]:
 
 def _text(file: str, stdin: TextIO) -> str:
     try:
-        return stdin.read() if file == "-" else Path(file).read_bytes().decode("utf-8-sig")
+        return read_stream(stdin, "stdin") if file == "-" else read_file(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{file} is not UTF-8 (byte {error.start}); convert it first") from None
     except (OSError, ValueError) as error:

@@ -42,7 +42,7 @@ def read_session(items: list[Item], identity: str, name: str) -> list[Trace]:
         reader = readers.setdefault(side, _MessageReader(session))
         if item.get("subtype") == "compact_boundary" or item.get("isCompactSummary"):
             reader.compaction()
-        elif item.get("type") in {"user", "assistant"} and not item.get("isApiErrorMessage"):
+        elif item.get("type") in ("user", "assistant") and not item.get("isApiErrorMessage"):
             message = item.get("message")
             if not isinstance(message, dict):
                 raise UsageError(f"{name}: record {place} has no `message`; is this a whole session file?")
@@ -92,7 +92,7 @@ class _MessageReader:
             self._assistant(item)
         elif role == "user":
             self._user(item.get("content"), ours=ours)
-        elif role in {"tool", "function"}:
+        elif role in ("tool", "function"):
             self._replying = None
             content = _joined(item.get("content"))
             self._builder.result(str(item.get("tool_call_id") or item.get("name")), content, known=_known(content))
@@ -112,7 +112,7 @@ class _MessageReader:
         if isinstance(content, str):
             self._builder.text(content)
         for block in _blocks(content):
-            if block.get("type") in {"text", "output_text"}:
+            if block.get("type") in ("text", "output_text"):
                 self._builder.text(str(block.get("text") or ""))
             elif block.get("type") == "tool_use":
                 self._call(block.get("id"), block.get("name"), block.get("input"))
@@ -141,7 +141,7 @@ class _MessageReader:
                 result = _joined(block.get("content"))
                 failed = True if block.get("is_error") else None
                 self._builder.result(str(block.get("tool_use_id")), result, failed=failed, known=_known(result))
-            elif block.get("type") in {"text", "input_text"}:
+            elif block.get("type") in ("text", "input_text"):
                 texts.append(str(block.get("text") or ""))
         said = [text for text in texts if text.strip()]
         if said:

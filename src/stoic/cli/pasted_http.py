@@ -23,6 +23,8 @@ _VALUE_CHARACTERS = 200
 _STATUS_LINE = re.compile(r"^(?:< )?HTTP/\d(?:\.\d)? (\d{3})(?: .*)?$", re.MULTILINE)
 _CURL_ERROR = re.compile(r"^curl: \((\d+)\) (.*)$", re.MULTILINE)
 _CURL_TALK = re.compile(r"^(?:\* |> |[{}] \[\d+ bytes).*\n?|^>\s*\n", re.MULTILINE)
+_HEAD_ENDS = ("\n\n", "\n<\n", "\n< \n")
+"""An empty line ends the headers; in the output of `curl -v` one with a mark, where no empty one follows."""
 _CURL_TYPES = {
     "5": "ProxyError",
     "6": "socket.gaierror",
@@ -99,20 +101,29 @@ def provider_of(text: str, headers: dict[str, str]) -> str:
 
 def _last_response(text: str) -> tuple[int, dict[str, str], str]:
     """Return status, headers and body of the last response; interim and redirecting ones come before it."""
-    while True:
-        head, _, rest = text.partition("\n\n") if "\n\n" in text else _curl_v_head(text)
-        lines = [line.removeprefix("< ") for line in head.splitlines()]
-        status = int(lines[0].split()[1])
-        following = _STATUS_LINE.match(rest)
-        if not following:
-            pairs = (line.partition(":") for line in lines[1:] if ":" in line)
-            return status, {name.strip().lower(): value.strip() for name, _, value in pairs}, rest.strip("\n")
-        text = rest
+    begin, end, rest = 0, *_head_end(text, ends := dict.fromkeys(_HEAD_ENDS, -2), 0)
+    while _STATUS_LINE.match(text, rest):
+        begin = rest
+        end, rest = _head_end(text, ends, begin)
+    lines = [line.removeprefix("< ") for line in text[begin:end].splitlines()]
+    pairs = (line.partition(":") for line in lines[1:] if ":" in line)
+    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    return int(lines[0].split()[1]), headers, text[rest:].strip("\n")
 
 
-def _curl_v_head(text: str) -> tuple[str, str, str]:
-    """Split at the empty `<` line that ends the headers in the output of `curl -v`."""
-    return text.partition("\n<\n") if "\n<\n" in text else text.partition("\n< \n")
+def _head_end(text: str, ends: dict[str, int], begin: int) -> tuple[int, int]:
+    """Return where the headers end that begin at a place, and where what follows them begins.
+
+    Args:
+        text: Responses, one after the other.
+        ends: Where each mark was found last, so that none is looked for twice; it is brought up to date.
+        begin: The place.
+    """
+    for mark, found in ends.items():
+        if found != -1 and found < begin:
+            ends[mark] = text.find(mark, begin)
+    mark = next((mark for mark in _HEAD_ENDS if ends[mark] >= 0), None)
+    return (len(text), len(text)) if mark is None else (ends[mark], ends[mark] + len(mark))
 
 
 def _curl_error(error: re.Match[str], talk: str) -> Exchange:

@@ -18,7 +18,7 @@ _EXCEPTION_LINE = re.compile(r"^[A-Za-z_][\w.]*(?::.*)?$")
 _ALONE = re.compile(
     r"^(?:[a-z_][\w]*\.)+(?:[A-Z]\w*|gaierror|herror|timeout)(?:: |$)|^[A-Z]\w*(?:Error|Exception|Timeout|Interrupt|Cancelled)(?:: |$)"
 )
-_GROUP_BARS = re.compile(r"^\s*[|+](?:-+)?(?: \+-*\s?\d*)? ?", re.MULTILINE)
+_GROUP_BARS = re.compile(r"^[ \t]*[|+](?:-+)?(?: \+-*[ \t]?\d*)? ?", re.MULTILINE)
 _STREAM_FRAMES = ("_streaming.py", "iter_lines", "iter_bytes", "iter_raw", "httpx_sse")
 _SDK_PROVIDERS = ("anthropic", "groq", "mistralai", "cohere", "together", "cerebras", "fireworks", "litellm", "ollama")
 
@@ -52,7 +52,7 @@ def read(text: str) -> Exchange | None:
 def _raised(block: str) -> tuple[str, str]:
     """Return (type, message) of a traceback's block: its last lines that are not indented frames."""
     lines = block.strip().split("\n")
-    head = max(index for index, line in enumerate(lines) if line.strip() == _HEAD)
+    head = max(index for index, line in enumerate(lines) if _HEAD in line)
     for index in range(head + 1, len(lines)):
         if _EXCEPTION_LINE.match(lines[index]):
             return _exception("\n".join(lines[index:]))

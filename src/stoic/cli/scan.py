@@ -1,10 +1,10 @@
 """`stoic scan`: runs the loop detector over recorded traces, or over a thread of the log, and says what it finds."""
 
-from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from stoic.cli.cleaning import json_text, one_line
 from stoic.cli.exits import COMPLETED, USAGE
+from stoic.cli.reading import read_file, read_stream
 from stoic.cli.traces import Entry, Trace
 from stoic.cli.transcripts import read_transcripts
 from stoic.core.loops import Call, LoopDetector, Verdict
@@ -164,9 +164,9 @@ def _ranges(positions: list[int]) -> str:
 
 def _read(file: str, stdin: BinaryIO) -> bytes:
     if file == "-":
-        return stdin.read()
+        return read_stream(stdin, "stdin")
     try:
-        return Path(file).read_bytes()
+        return read_file(file)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{file}: cannot be read ({reason}); name a file that exists, or - for stdin") from None

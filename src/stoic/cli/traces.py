@@ -5,8 +5,9 @@ from typing import Any, cast, get_args
 
 import msgspec
 
+from stoic.cli.cleaning import shortened
 from stoic.core.loops import Call, Effect, Event
-from stoic.errors import UsageError
+from stoic.errors import UsageError, brief
 from stoic.foreign_json import read_foreign
 from stoic.records import Json, Record
 
@@ -20,6 +21,8 @@ _FAILURE = re.compile(
 )
 """How a result begins that tells of a failure, for recordings that keep no flag. No status codes: documents have them."""
 
+_VALUE_CELLS = 60
+"""So much of a value of the file stands in an error line."""
 _EVENTS: tuple[str, ...] = get_args(Event)
 _EFFECTS: tuple[str, ...] = get_args(Effect)
 
@@ -133,7 +136,10 @@ def read_case(case: Json, where: str, fallback: str) -> Trace:
     tools: Json = item.get("tools") or {}
     if not isinstance(tools, dict):
         raise UsageError(f"{where}: `tools` must be an object of tools by name")
-    policies = {name: _policy(policy, f"{where}: tools.{name}") for name, policy in cast("Item", tools).items()}
+    policies = {
+        name: _policy(policy, f"{where}: tools.{shortened(name, _VALUE_CELLS)}")
+        for name, policy in cast("Item", tools).items()
+    }
     entries = [
         _entry(entry, number, policies, f"{where}: calls[{number - 1}]")
         for number, entry in enumerate(cast("list[Json]", item["calls"]), 1)
@@ -149,11 +155,11 @@ def _policy(policy: Json, where: str) -> Item:
     effect = item.get("effect") or ("poll" if item.get("poll") else None)
     limit, key = item.get("frozen_limit"), item.get("loop_key", [])
     if effect is not None and effect not in _EFFECTS:
-        raise UsageError(f"{where}: `effect` must be one of {', '.join(_EFFECTS)}, not {effect!r}")
+        raise UsageError(f"{where}: `effect` must be one of {', '.join(_EFFECTS)}, not {brief(effect)}")
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
-        raise UsageError(f"{where}: `frozen_limit` must be a whole number from 1 on, not {limit!r}")
+        raise UsageError(f"{where}: `frozen_limit` must be a whole number from 1 on, not {brief(limit)}")
     if not isinstance(key, list) or not all(isinstance(path, str) for path in cast("list[Json]", key)):
-        raise UsageError(f"{where}: `loop_key` must be a list of paths, not {key!r}")
+        raise UsageError(f"{where}: `loop_key` must be a list of paths, not {brief(item['loop_key'])}")
     return {"effect": effect, "frozen_limit": limit, "loop_key": key}
 
 
@@ -166,7 +172,7 @@ def _entry(entry: Json, number: int, policies: dict[str, Item], where: str) -> E
         return Entry(position=number, text=str(item.get("text") or ""))
     if event is not None:
         if event not in _EVENTS:
-            raise UsageError(f"{where}: `event` must be assistant, {', '.join(_EVENTS)}, not {event!r}")
+            raise UsageError(f"{where}: `event` must be assistant, {', '.join(_EVENTS)}, not {brief(event)}")
         return Entry(position=number, event=cast("Event", event))
     tool, batch = item.get("tool"), item.get("turn", 0)
     if not isinstance(tool, str):

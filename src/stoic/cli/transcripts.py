@@ -5,12 +5,15 @@ from typing import cast
 
 import msgspec
 
+from stoic.cli.cleaning import shortened
 from stoic.cli.traces import Item, Trace, read_case
 from stoic.errors import UsageError
 from stoic.foreign_json import read_foreign
 from stoic.records import Json
 
 _GIVE = "give a file with a recorded trace"
+_NAME_CELLS = 80
+"""So much of a trace's name stands in an error line."""
 _CONTAINERS = ("calls", "messages", "trajectory", "history", "events", "input")
 
 
@@ -117,7 +120,7 @@ def _contained(item: Item, name: str, fallback: str) -> list[Trace]:
         return [read_case(case, f"{name}: cases[{place}]", f"{fallback}:{place}") for place, case in enumerate(cases)]
     identity = next((str(item[key]) for key in ("id", "instance_id", "session_id") if item.get(key)), fallback)
     if isinstance(item.get("calls"), list):
-        return [read_case(item, f"{name}: {identity}", identity)]
+        return [read_case(item, f"{name}: {shortened(identity, _NAME_CELLS)}", identity)]
     if str(item.get("trajectory_format", "")).startswith("mini-swe-agent") and isinstance(item.get("messages"), list):
         from stoic.cli.trajectories import read_mini_trajectory
 
@@ -168,8 +171,8 @@ def _calls(items: list[Item], name: str, identity: str) -> Trace:
     """Read calls of our own format, or say why this is nothing that can be read."""
     if any("tool" in item or "event" in item for item in items):
         return read_case({"id": identity, "calls": cast("list[Json]", items)}, name, identity)
-    if any(_is_container(item) for item in items):
-        other = next(place for place, item in enumerate(items, 1) if not _is_container(item))
+    other = next((place for place, item in enumerate(items, 1) if not _is_container(item)), None)
+    if other is not None and any(_is_container(item) for item in items):
         raise UsageError(
             f"{name}: element {other} is no trace like the others; give traces only, one a line or in a list"
         )
@@ -185,7 +188,7 @@ def _is_message(item: Item) -> bool:
 
 
 def _is_record(item: Item) -> bool:
-    return item.get("type") in {"user", "assistant"} and isinstance(item.get("message"), dict)
+    return item.get("type") in ("user", "assistant") and isinstance(item.get("message"), dict)
 
 
 def _is_event(item: Item) -> bool:

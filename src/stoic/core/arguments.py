@@ -2,18 +2,25 @@
 
 import hashlib
 
+import msgspec
+
 from stoic.core.canonical import canonical
 from stoic.core.loops.call import Call, Effect
 from stoic.foreign_json import read_foreign
 from stoic.records import Json
+
+LONGEST = 2 * 1024 * 1024
+"""Characters of one call's arguments; no model writes a quarter of them."""
 
 
 def arguments_of(text: str) -> Json:
     """Return the arguments of a whole call's text; no text at all means no arguments.
 
     Raises:
-        msgspec.DecodeError: the text is not JSON, or nested too deep
+        msgspec.DecodeError: the text is not JSON, nested too deep or longer than `LONGEST`
     """
+    if len(text) > LONGEST:
+        raise msgspec.DecodeError(f"at most {LONGEST} characters are read")
     return read_foreign(text) if text.strip() else {}
 
 

@@ -47,10 +47,11 @@ TASK_UNFINISHED = "The task did not finish. What it said until then is no result
 
 def unknown_tool(name: str, known: list[str]) -> str:
     """Say that a tool does not exist, which names are close and which exist."""
+    name = name[:64]
     close = get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(close)}?" if close else ""
     listed = ", ".join(sorted(known)) or "none"
-    return f"[runtime] There is no tool named {name[:64]!r}.{hint} Tools that exist: {listed}."
+    return f"[runtime] There is no tool named {name!r}.{hint} Tools that exist: {listed}."
 
 
 def bad_arguments(tool: str, reason: str) -> str:

@@ -157,7 +157,7 @@ class Execution:
         except Exception as error:  # noqa: BLE001 - a user's function: whatever it raises, it does not know
             _log.warning("status of %s (tool %s) raised %s: %s", operation.id, tool.name, type(error).__name__, error)
             return "unknown"
-        return answer if answer in {"done", "not_done"} else "unknown"
+        return answer if answer in ("done", "not_done") else "unknown"
 
     def _note_end(self, operation: str, task: asyncio.Task[CallResult]) -> None:
         self._tasks.pop(operation, None)

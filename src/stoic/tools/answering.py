@@ -8,10 +8,10 @@ from pydantic import TypeAdapter, ValidationError
 from stoic.core.output import OutputFacts
 from stoic.errors import ToolDeclarationError
 from stoic.records import Json
+from stoic.tools.complaints import complaints, raised
 
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]+")
 _NAME_CHARACTERS = 64
-_COMPLAINTS = 5
 _any: TypeAdapter[Any] = TypeAdapter(Any)
 
 
@@ -53,10 +53,7 @@ class OutputType:
         try:
             self._adapter.validate_json(text)
         except ValidationError as error:
-            details = error.errors(include_url=False, include_input=False)
-            sentences = [
-                f"{'.'.join(map(str, detail['loc'])) or 'answer'}: {detail['msg'].lower()}."
-                for detail in details[:_COMPLAINTS]
-            ]
-            return " ".join(sentences)
+            return complaints(error, "answer")
+        except Exception as error:  # noqa: BLE001 - a user's validator: whatever it raises, the answer does not fit
+            return f"its {raised(error)}."
         return None

@@ -5,17 +5,17 @@ The only file about tools that loads pydantic, whose import costs more CPU than 
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
 from stoic.errors import BrokenInvariantError, ToolDeclarationError
 from stoic.records import Json
+from stoic.tools.complaints import complaint, complaints, raised
 from stoic.tools.context import OperationId, ToolContext
 
 _FIELD = "argument_"
 """Prefix of the model's own field names, so that no parameter can shadow an attribute of the model."""
-_COMPLAINTS = 5
 _any: TypeAdapter[Any] = TypeAdapter(Any)
 
 
@@ -49,13 +49,17 @@ class Parameters:
         """Return None when the arguments fit, else one sentence that names the failing field."""
         if not isinstance(arguments, dict):
             return f"the arguments must be one JSON object, not {type(arguments).__name__}."
+        known = f"Parameters of {self._tool}: {', '.join(self._names) or 'none'}."
+        # Before the rest is looked at: there may be a million of them.
+        unknown = next((name for name in cast("dict[str, Json]", arguments) if name not in self._names), None)
+        if unknown is not None:
+            return f"{complaint(unknown, 'extra inputs are not permitted')} {known}"
         try:
             self._model.model_validate(arguments)
         except ValidationError as error:
-            known = ", ".join(self._names) or "none"
-            return f"{_complaints(error)} Parameters of {self._tool}: {known}."
+            return f"{complaints(error, 'arguments')} {known}"
         except Exception as error:  # noqa: BLE001 - a user's validator: whatever it raises, the arguments do not fit
-            return f"their validation raised {type(error).__name__}: {error}"
+            return f"their {raised(error)}"
         return None
 
     def bind(self, arguments: Json, operation: str, context: ToolContext | None) -> dict[str, Any]:
@@ -123,11 +127,3 @@ def _has_description(annotation: Any) -> bool:
     return get_origin(annotation) is Annotated and any(
         getattr(extra, "description", None) for extra in get_args(annotation)
     )
-
-
-def _complaints(error: ValidationError) -> str:
-    sentences = [
-        f"{'.'.join(str(step) for step in detail['loc']) or 'arguments'}: {detail['msg'].lower()}."
-        for detail in error.errors(include_url=False, include_input=False)[:_COMPLAINTS]
-    ]
-    return " ".join(sentences)

@@ -2,7 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from stoic.core.arguments import arguments_of
+from stoic.core.loops.shapes import is_object
 from stoic.core.rows import kind_of, turn_of
 from stoic.records import Row
 from stoic.tools.context import ToolContext
@@ -31,8 +34,18 @@ def _pages_in(withheld: list[Row], rows: list[Row]) -> set[str]:
         if row.content["tool"] == NAME:
             parts = replies[turn_of(row), row.round].content["parts"]
             call = [part for part in parts if part["type"] == "call"][row.content["call"]]
-            found.add(arguments_of(call["arguments"]).get("operation"))
+            found |= _operation_of(call["arguments"])
     return found
+
+
+def _operation_of(arguments: str) -> set[str]:
+    """Return the operation that a call of this tool asked for; none if its arguments did not fit, and it did not run."""
+    try:
+        said = arguments_of(arguments)
+    except msgspec.DecodeError:
+        return set()
+    operation = said.get("operation") if is_object(said) else None
+    return {operation} if isinstance(operation, str) else set()
 
 
 def read_output_tool(is_readable: IsReadable = row_is_readable) -> Tool:

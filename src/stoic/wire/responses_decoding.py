@@ -132,7 +132,7 @@ class ResponsesDecoder:
     def _read_item(self, kind: str, data: Tree) -> bool:
         """Take the beginning or the whole of an item."""
         item = tree(data.get("item"))
-        if item.get("type") not in _KNOWN_ITEMS:
+        if text_of(item.get("type")) not in _KNOWN_ITEMS:
             return False
         key, blocks = _key(data), _blocks(item)
         begun = self._items.get(key, [])

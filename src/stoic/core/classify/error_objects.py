@@ -23,6 +23,8 @@ _WRAPPED = re.compile(
 """A text that is an error as a whole, or after the prefix of an SDK; JSON quoted amid prose does not count."""
 _PYTHON_TOKEN = re.compile(r"""'[^']*'|"[^"]*"|\b(?:None|True|False)\b""")
 _PYTHON_NAME = re.compile(r"\b(?:None|True|False)\b")
+_LITERAL_CHARACTERS = 20_000
+"""A longer text is not read as a Python literal, which takes a hundred times its memory."""
 _PYTHON_NAMES = {"None": "null", "True": "true", "False": "false"}
 _NO_ERROR_WORDS = frozenset({"", "none", "null", "ok", "success", "0", "200"})
 _ANSWER_KEYS = ("choices", "candidates", "output", "content", "response", "result", "generated_text")
@@ -89,6 +91,8 @@ def _parsed(inner: str) -> Json:
             return read_foreign(write(literal).encode(errors="replace"))
         except msgspec.DecodeError:
             pass
+    if len(literal) > _LITERAL_CHARACTERS:
+        return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an odd escape in somebody's text is no news for our user's terminal
         try:

@@ -143,6 +143,8 @@ _BUGS = frozenset(
         "SyntaxError",
     ]
 )
+_NAME_CHARACTERS = 200
+"""So much of an exception's name is read: patterns look for its end from each of its words."""
 _OWN_MARKS: dict[str, Mark] = {
     "LengthFinishReasonError": OUTPUT_LIMIT,
     "ContentFilterFinishReasonError": refused(where="completion"),
@@ -260,7 +262,7 @@ def is_cancelled(exception: ExceptionFact) -> bool:
 
 
 def _last(name: str) -> str:
-    return name.rpartition(".")[2]
+    return name.rpartition(".")[2][:_NAME_CHARACTERS]
 
 
 def _cancelled(name: str, _message: str, _exception: ExceptionFact) -> Mark | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from stoic.core.classify import exceptions, waits
 from stoic.core.classify.documents import documents_of, read_reply
-from stoic.core.classify.fields import decoded, items, mapping, number, text
+from stoic.core.classify.fields import decoded, items, mapping, number, shortened, text
 from stoic.errors import UsageError
 from stoic.records import Json, Report
 
@@ -102,7 +102,7 @@ def _header(name: str, value: Json) -> str:
     if isinstance(value, list):
         return ", ".join(_header(name, one) for one in items(value))
     if isinstance(value, dict):
-        raise UsageError(f"headers.{name} must be text, not {_kind(value)}")
+        raise UsageError(f"headers.{shortened(name)} must be text, not {_kind(value)}")
     return "" if value is None else str(value)
 
 
