@@ -162,3 +162,27 @@ def test_looking_creates_no_log(bench):
         f"stoic: no operation 't.1.1.0' waits for a person: there is no log at {bench.database}"
     )
     assert (done.returncode, bench.database.exists()) == (2, False)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n"])
+def test_call_without_any_argument_text_is_listed_and_may_be_edited(bench, blank):
+    @tool(effect="write", approval=True)
+    def lock() -> str:
+        """Lock the door."""
+        return "locked"
+
+    call = {"index": 0, "id": "c1", "function": {"name": "lock", "arguments": blank}}
+    chunks = [{"index": 0, "delta": {"tool_calls": [call]}}, {"index": 0, "delta": {}, "finish_reason": "tool_calls"}]
+
+    async def park(provider) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("OPENAI_BASE_URL", provider.base_url)
+            async with Runtime(str(bench.database)) as runtime:
+                await runtime.thread("t", Agent("openai-chat:m", tools=[lock])).run("lock it")
+
+    sse = [{"event": None, "data": {"choices": [chunk]}} for chunk in chunks]
+    with ScriptedProvider([{"status": 200, "sse": sse}]) as provider:
+        asyncio.run(park(provider))
+    assert "t.1.1.0  lock (write)" in inside(bench, "approvals", "list").stdout
+    allowed = inside(bench, "approvals", "allow", "t.1.1.0", "--edit", "{}")
+    assert (allowed.returncode, allowed.stderr) == (0, "")

@@ -1,5 +1,6 @@
 """Writes tool arguments in one canonical form, so that equal calls give equal text whatever their spelling."""
 
+import json
 from typing import cast
 
 import msgspec
@@ -10,7 +11,7 @@ _write = msgspec.json.Encoder(order="sorted").encode
 _DEPTH = 100
 _EXACT = 2.0**63
 _FINAL = frozenset({str, int, bool})
-"""Values that are written as they are."""
+"""Values that are written as they are; most arguments are an object of such, which need no copy."""
 
 
 def canonical(arguments: Json) -> str:
@@ -25,9 +26,13 @@ def canonical(arguments: Json) -> str:
     Returns:
         JSON text.
     """
-    if type(arguments) is dict and _FINAL.issuperset(map(type, cast("dict[str, Json]", arguments).values())):
-        return _write(arguments).decode()  # most arguments are such, and need no copy
-    return _write(_plain(arguments, _DEPTH)).decode()
+    plain = arguments
+    if type(arguments) is not dict or not _FINAL.issuperset(map(type, cast("dict[str, Json]", arguments).values())):
+        plain = _plain(arguments, _DEPTH)
+    try:
+        return _write(plain).decode()
+    except UnicodeError:  # a single surrogate, which no UTF-8 can hold
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
 def _plain(value: Json, depth: int) -> Json:
