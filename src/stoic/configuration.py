@@ -24,7 +24,7 @@ _MOST_DOTS = 2000
 _PLACE_CHARACTERS = 200
 _FORBIDDEN_MODE = stat.S_IRWXG | stat.S_IRWXO
 _LIMIT_BYTES = 1_000_000
-_WITH_PASSWORD = re.compile(r"[^/]*://[^/]*:[^/]*@")
+_WITH_PASSWORD = re.compile(r"[^/]*://[^/:]*:[^/]*@")
 
 
 class ProviderSection(Record, frozen=True):

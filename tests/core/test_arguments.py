@@ -1,9 +1,10 @@
 """Which calls the journal takes for the same operation: those that would do the same outside (SPEC §10)."""
 
+import msgspec
 import pytest
 from tests.core.world import Life, World, called, plan, run, said, scripted, tool
 
-from stoic.core.arguments import arguments_key
+from stoic.core.arguments import LONGEST, arguments_key, arguments_of
 from stoic.core.commands import Next
 from stoic.core.loops.call import Effect
 from stoic.records import Json, Outcome
@@ -76,3 +77,9 @@ def test_the_journal_keys_what_has_an_effect_and_nothing_else():
     world.message()
     run(world)
     assert [bool(world.operations[f"t.1.1.{index}"].arguments_key) for index in range(2)] == [False, True]
+
+
+def test_arguments_longer_than_any_model_writes_are_not_read():
+    assert arguments_of('"' + "x" * (LONGEST - 2) + '"') == "x" * (LONGEST - 2)
+    with pytest.raises(msgspec.DecodeError, match=f"at most {LONGEST} characters are read"):
+        arguments_of('"' + "x" * (LONGEST - 1) + '"')

@@ -84,3 +84,8 @@ def test_deep_nesting_is_written_not_refused():
     for _ in range(400):
         value = {"b": value, "a": None}
     assert canonical(value).startswith('{"b":{"b":')
+
+
+def test_single_surrogate_is_written_as_json_escapes_it():
+    assert canonical({"b": "\ud800", "a": None}) == '{"b":"\\ud800"}'
+    assert canonical([1.0, "\udfff"]) == '[1,"\\udfff"]'

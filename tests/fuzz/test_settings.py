@@ -7,6 +7,7 @@ from tests.cli.processes import Bench
 from tests.fuzz.hostile import broken_bytes, hostile_texts
 from tests.fuzz.volume import ending, examples
 
+from stoic.credentials import Credentials
 from stoic.errors import ConfigurationError
 from stoic.settings import Settings, read_settings
 
@@ -132,7 +133,7 @@ REFUSED = {
     "arrays in arrays": (b"models = " + b"[" * 20_000, "is nested too deep"),
     "tables in tables": (b"[" + b"a." * 1_500 + b"a]\n", "is nested too deep"),
     "a key of 20,000 parts": (b"a." * 20_000 + b"a = 1", "has more than 2000 dots"),
-    "more than a configuration holds": (b"# \n" * 400_000, "is larger than 1048576 bytes"),
+    "more than a configuration holds": (b"# \n" * 400_000, "is larger than 1,000,000 bytes"),
     "a path with NUL": (b'database = "a\\u0000b"', "database holds a NUL character"),
     "a NUL in a list": (b'[network]\nno_proxy = ["a", "\\u0000"]', "network.no_proxy[1] holds a NUL character"),
     "a time without end": (b"[limits]\ndeadline_seconds = inf", "limits.deadline_seconds is inf, which no setting is"),
@@ -157,8 +158,27 @@ def test_configuration_that_no_setting_can_be_is_refused_in_one_short_line(tmp_p
 
 
 def test_configuration_without_end_is_refused():
-    with pytest.raises(ConfigurationError, match="larger than 1048576 bytes"), ending():
+    with pytest.raises(ConfigurationError, match="larger than 1,000,000 bytes"), ending():
         read_settings({"STOIC_CONFIG": "/dev/zero"})
+
+
+def test_proxy_of_a_million_colons_is_looked_at_in_a_moment(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"[network]\nproxy = 'http://" + b":" * 900_000 + b"'")
+    path.chmod(0o644)
+    with ending(cpu_seconds=20):
+        assert read_settings({"STOIC_CONFIG": str(path), "HOME": str(tmp_path)}).https_proxy_url
+    path.write_bytes(b"[network]\nproxy = 'http://a:b:" + b":" * 100_000 + b"@host'")
+    with pytest.raises(ConfigurationError, match="holds a proxy with its password"), ending(cpu_seconds=20):
+        read_settings({"STOIC_CONFIG": str(path), "HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize("piece", ["a", "a.", "http:", "http://", "://", "a://:", "a:", "@", "-"])
+def test_variable_of_megabytes_is_searched_for_a_password_in_a_moment(piece):
+    values = {"LONG": piece * (1_000_000 // len(piece))}
+    with ending(cpu_seconds=20):
+        assert Credentials().stripped(values) == values
+        assert Credentials().stripped({"LONG": f"{values['LONG']} HTTP+x://a:b@c"}) == {}
 
 
 VARIABLE_REFUSED = {

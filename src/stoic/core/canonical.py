@@ -1,6 +1,5 @@
 """Writes tool arguments in one canonical form, so that equal calls give equal text whatever their spelling."""
 
-import json
 from typing import cast
 
 import msgspec
@@ -32,6 +31,8 @@ def canonical(arguments: Json) -> str:
     try:
         return _write(plain).decode()
     except UnicodeError:  # a single surrogate, which no UTF-8 can hold
+        import json  # noqa: PLC0415 - almost never needed, and importing the core stays cheap
+
         return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 

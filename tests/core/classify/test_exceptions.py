@@ -62,6 +62,13 @@ def test_exception_has_its_class_and_recovery(kind, message):
     assert (verdict.name, verdict.recovers_with) == RAISED[kind, message], verdict.evidence
 
 
+def test_python_literal_counts_unless_it_is_longer_than_any_error():
+    for length, name in ((1_000, "quota"), (30_000, "rate_limit")):
+        message = "Error code: 429 - {'error': {'message': '\\x41" + "x" * length + "', 'code': 'insufficient_quota'}}"
+        exception = {"type": "openai.RateLimitError", "message": message}
+        assert classify(report_from({"provider": "client", "exception": exception})).name == name
+
+
 CHAINED = {
     ("openai.APIConnectionError", "httpx2.ConnectTimeout: timed out"): ("timeout", "time"),
     ("openai.APIConnectionError", "ssl.SSLCertVerificationError: certificate verify failed"): ("network", "config"),

@@ -1,8 +1,12 @@
 """What a call is by nature, told from its declaration, an action argument, its name or its command."""
 
+import tracemalloc
+from typing import get_args
+
 import pytest
 from tests.core.loops.traces import call
 
+from stoic.core.loops.call import Effect
 from stoic.core.loops.nature import command_of, nature
 
 
@@ -49,6 +53,24 @@ def test_a_declared_effect_is_believed():
     assert nature(call("bash", {"command": "sleep 5"}, effect="exec")).effect == "exec"
     assert nature(call("write_stdin", {"chars": ""}, effect="write")).effect == "write"
     assert nature(call("anything", {}, effect="send")).creates
+
+
+@pytest.mark.parametrize("effect", get_args(Effect))
+@pytest.mark.parametrize("tool", ["_", "", "__", "?"])
+def test_declared_effect_counts_of_a_tool_whose_name_has_no_word(tool, effect):
+    assert nature(call(tool, effect=effect)).effect == effect
+
+
+def test_of_a_long_name_the_end_is_read_and_no_more_is_remembered():
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            assert nature(call(f"get{number}" + "_status" * 20_000 + "__read_file")).effect == "read"
+            assert nature(call(f"read{number}" + "_status" * 20_000)).effect == "poll"
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 1_000_000
 
 
 @pytest.mark.parametrize("tool", ["get_current_time", "now", "currentDatetime", "date", "clock"])

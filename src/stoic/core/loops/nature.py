@@ -19,6 +19,8 @@ _ACTION_KEYS = ("action", "operation", "op", "method", "command", "kind")
 _INPUT_KEYS = ("chars", "input", "data", "keys", "text", "stdin")
 _COMMAND_KEYS = ("command", "cmd", "script")
 _ACTION_CHARACTERS = 40
+_NAME_CHARACTERS = 256
+"""Of a longer name the end is read, where a qualified name has its own part."""
 _REMEMBERED_CHARACTERS = 512
 """What a tool's name and those of its arguments say is remembered where they are not longer, all together."""
 
@@ -47,7 +49,7 @@ def nature(call: Call) -> Nature:
 @lru_cache(maxsize=512)
 def _told(tool: str, declared: Effect | None, arguments: tuple[str, ...]) -> _Told:
     names = frozenset(arguments)
-    name = words.words(tool)
+    name = words.words(tool[-_NAME_CHARACTERS:])
     effect = _effect(name)
     actions = tuple([key for key in (_ACTION_KEYS[:3] if effect == "exec" else _ACTION_KEYS) if key in names])
     found = declared or effect
@@ -140,7 +142,7 @@ def _effect(said: tuple[str, ...]) -> Effect | None:
 
 def _opens(said: tuple[str, ...]) -> bool:
     """Tell whether `open` means to create: `open_ticket`, unlike `open_file`."""
-    return said[0] == "open" and bool(words.OPENED.intersection(said))
+    return said[:1] == ("open",) and bool(words.OPENED.intersection(said))
 
 
 def _makes(verb: str, said: tuple[str, ...]) -> bool:
