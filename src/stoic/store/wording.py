@@ -17,6 +17,11 @@ _RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _FIRST_MARK, _LAST_MARK = "\u0300", "\u036f"
 """Accents of the Latin, Greek and Cyrillic scripts; the marks of others make another word."""
 
+_MARK = r"(?:[^\w\s\x00-\x7f]|[\uff9e\uff9f])"
+"""A mark, or another character that is no letter: `re` cannot tell them apart."""
+_MORE_MARKS = re.compile(f"({_MARK}{{32}}){_MARK}+")
+"""More than any character has; to bring them into order would take time in the square of their number."""
+
 
 def indexed(text: str) -> str:
     """Return a text as its words, apart by single spaces; of an unspaced script each character is a word."""
@@ -45,7 +50,7 @@ def _terms_of_run(run: str) -> list[str]:
 
 def _words(text: str) -> list[str]:
     """Return the words in lower case, without accents, and compatible forms of a character as one."""
-    apart = unicodedata.normalize("NFKD", text).lower()
+    apart = unicodedata.normalize("NFKD", _MORE_MARKS.sub(r"\1", text)).lower()
     kept = "".join(each for each in apart if not _FIRST_MARK <= each <= _LAST_MARK)
     folded = unicodedata.normalize("NFC", kept)
     return "".join(each if unicodedata.category(each)[0] in "LNM" else " " for each in folded).split()

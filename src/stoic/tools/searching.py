@@ -7,6 +7,7 @@ import regex
 
 from stoic.tools.beneath import opened_file
 from stoic.tools.declaration import Tool
+from stoic.tools.expressions import LONGEST, ExpressionError, compiled
 from stoic.tools.ignoring import parse_patterns
 from stoic.tools.lines import is_binary
 from stoic.tools.listing import shown_path
@@ -66,17 +67,17 @@ class Search:
             seconds: how long one file may take
 
         Raises:
-            SearchError: the query is empty, or no expression
+            SearchError: the query is empty, too long, or no expression that can be used
         """
         if not query:
             raise SearchError("query is empty; name the text to look for")
         flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
+        if len(query) > LONGEST:
+            raise SearchError(f"query has {len(query)} characters; look for {LONGEST} at the most")
         try:
-            self._expression = regex.compile(query if expression else regex.escape(query), flags)
-        except regex.error as error:
-            raise SearchError(
-                f"query is no regular expression ({error}); expression=false looks for it as it is"
-            ) from None
+            self._expression = compiled(query, flags) if expression else regex.compile(regex.escape(query), flags)
+        except ExpressionError as error:
+            raise SearchError(str(error)) from None
         self._query = query
         self._seconds = seconds
         self._read_bytes = 0
