@@ -458,6 +458,44 @@ def test_a_kept_copy_never_carries_a_quarantined_body():
     assert CANARY not in msgspec.json.encode(world.to_sum_up(world.summarised[0])).decode()
 
 
+def reader(limits: Limits | None = None) -> World:
+    """Return a world whose next turn reads what its provider refuses, and reads it again."""
+    world = full_world(usage=Usage(), limits=limits or Limits())
+    world.result = lambda operation: CallResult(operation=operation, text=CANARY, state="returned")
+    again = replace(called(("look", '{"n":1}')), usage=NEARLY_FULL)
+    world.reply = scripted(called(("look", "{}")), REFUSED, again, said("ok"))
+    world.message("read it twice")
+    return world
+
+
+def asked_of_models(world: World) -> str:
+    """Return what was summed up, and what the generation after it shows."""
+    summed_up = [world.to_sum_up(command) for command in world.summarised]
+    return msgspec.json.encode([summed_up, messages([row for row in world.rows if row.generation == 2])]).decode()
+
+
+def test_what_was_withheld_and_came_again_is_withheld_before_its_round_is_summed_up():
+    world = reader()
+    outcome = run(world)
+    assert isinstance(outcome, Outcome)
+    assert (outcome.text, len(world.summarised), world.history().generation) == ("ok", 1, 2)
+    assert CANARY not in asked_of_models(world)
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_what_was_withheld_and_came_again_in_a_turn_that_then_ended_is_withheld_before_it_is_summed_up(is_asked: bool):
+    world = reader(Limits(max_rounds=2))
+    outcome = run(world)
+    assert isinstance(outcome, Outcome)
+    assert outcome.reason == "budget"
+    if is_asked:
+        world.put("compact")
+    assert go_on(world, said("ok")).text == "ok"
+    assert (len(world.summarised), world.history().generation) == (1, 2)
+    assert CANARY not in asked_of_models(world)
+    assert [row.content["step"] for row in world.rows if row.kind == "quarantine"] == [1, 0]
+
+
 def copy_of(content: dict[str, Json], view: Json, quarantine: str | None = None) -> Json:
     row = Row(
         id="r", thread="t", seq=1, generation=1, segment="t.1#1", turn=1, round=1, role="tool", kind="result",

@@ -14,6 +14,7 @@ from stoic.core.failures import Axis, FailureClass
 from stoic.core.generation import boundary_row, has_beginning, kept_rows, summed_up
 from stoic.core.plan import Candidate
 from stoic.core.refusal import may_send
+from stoic.core.refused import withhold_known
 from stoic.core.routing import admission_of
 from stoic.core.steps import Context, Part, ask_or_cancel, commit
 from stoic.records import Json, Outcome, Record, TextPart, Usage
@@ -109,6 +110,7 @@ def _compact(
         return _missed(ctx, cause, "nothing")
     if not _may_ask(ctx, human=human):
         return _missed(ctx, cause, "blocked")
+    yield from withhold_known(ctx)
     turn = history.open_turn
     command = Summarise(
         route=_bound(ctx).route,

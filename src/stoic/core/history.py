@@ -216,8 +216,8 @@ class History:
         """By fingerprint and provider: what no later reply has cleared. A fingerprint that comes back resumes it."""
         self._unanswered: set[tuple[str, str]] = set()
         """Fingerprints and providers that refused a round, without a reply since: it was sent again with less."""
-        self._withheld: dict[str, dict[str, tuple[str, str | None]]] = {}
-        """By fingerprint: the bodies that were quarantined under it, by hash, with the provider and its category."""
+        self._withheld: dict[str, dict[str, tuple[str, str, str | None]]] = {}
+        """By fingerprint: the bodies that were quarantined under it, by hash, with the provider, the model and the category."""
         self._not_summed_up: set[tuple[str, str]] = set()
         """Fingerprints and providers that refused to sum up this generation."""
         self.context_tokens = 0
@@ -299,8 +299,8 @@ class History:
         """Whether any body was quarantined under the current fingerprint."""
         return bool(self._withheld.get(self.fingerprint or ""))
 
-    def withheld_by(self, body: str) -> tuple[str, str | None] | None:
-        """Return who refused a body, by its hash, under the current fingerprint, and the category; None: nobody."""
+    def withheld_by(self, body: str) -> tuple[str, str, str | None] | None:
+        """Return the provider and model that refused a body, by its hash, under the current fingerprint, and the category."""
         return self._withheld.get(self.fingerprint or "", {}).get(body)
 
     @property
@@ -472,7 +472,7 @@ class History:
         turn.ladder = max(turn.ladder, step)
         if step:
             self._unanswered.add((self.fingerprint or "", row.content["provider"]))
-        by = (row.content["provider"], row.content.get("category"))
+        by = (row.content["provider"], row.content["model"], row.content.get("category"))
         self._withheld.setdefault(self.fingerprint or "", {}).update(dict.fromkeys(row.content["bodies"], by))
 
     def _fold_refusal(self, row: Row) -> None:

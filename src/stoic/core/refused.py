@@ -8,6 +8,7 @@ from stoic.core.classify.verdict import Verdict
 from stoic.core.commands import Commit, Remembered, Send
 from stoic.core.endings import stop_refused
 from stoic.core.failures import Axis, FailureClass
+from stoic.core.generation import boundary_row
 from stoic.core.quarantine import (
     Change,
     RefusedBy,
@@ -73,24 +74,27 @@ def remembered(ctx: Context, said: Remembered) -> Part[Outcome | None]:
 
 
 def withhold_known(ctx: Context) -> Part[None]:
-    """Withhold before the next send what was quarantined in this segment already and has come again (SPEC §9)."""
+    """Withhold before the next send what was quarantined in this segment already and has come again (SPEC §9).
+
+    A summary is a send too, and may be asked for between two turns.
+    """
     if not ctx.history.has_withheld:
         return
-    found: dict[RefusedBy, list[Change]] = {}
+    found: dict[tuple[str, str, str | None], list[Change]] = {}
     for row in ctx.history.increment:
         known = ctx.history.withheld_by(body_hash(row)) if is_external(row) and _is_whole(row) else None
         if known is not None:
-            by = RefusedBy(provider=known[0], category=known[1])
-            change = withhold(row, by)
-            found.setdefault(by, []).extend([] if change is None else [change])
-    for by, changes in found.items():
+            change = withhold(row, RefusedBy(provider=known[0], category=known[2]))
+            found.setdefault(known, []).extend([] if change is None else [change])
+    for (provider, model, category), changes in found.items():
         step = Withholding(
             number=0,
             views=[change.view for change in changes],
             replacements=[change.replacement for change in changes if change.replacement is not None],
             withheld=[change.body for change in changes],
         )
-        yield from commit(ctx, Commit(rows=_quarantine_rows(ctx, step, by), views=step.views))
+        by = RefusedBy(provider=provider, category=category)
+        yield from commit(ctx, Commit(rows=_quarantine_rows(ctx, step, by, model), views=step.views))
 
 
 def _is_whole(row: Row) -> bool:
@@ -109,26 +113,27 @@ def _follow(ctx: Context, met: Met) -> Part[Outcome | None]:
         step = next_step(ctx.history.increment, by, done=state.ladder, pointed=met.pointed, renderers=plan.renderers)
     if step is None:
         return (yield from _exhausted(ctx, met, fate))
-    rows = [*met.attempt, *_quarantine_rows(ctx, step, by)]
+    rows = [*met.attempt, *_quarantine_rows(ctx, step, by, ctx.candidate.route.model)]
     yield from commit(ctx, Commit(rows=rows, views=step.views, refused=met.memory, health=met.health))
     return None
 
 
-def _quarantine_rows(ctx: Context, step: Withholding, by: RefusedBy) -> list[Draft]:
-    """Return the row that tells what a step withholds, and the rows that stand in for events."""
-    bodies = {row.seq: body_hash(row) for row in ctx.history.increment if is_external(row) and not is_withheld(row)}
+def _quarantine_rows(ctx: Context, step: Withholding, by: RefusedBy, model: str) -> list[Draft]:
+    """Return the row that tells what a step withholds, and the rows that stand in for events; they stand in the newest turn."""
+    history = ctx.history
+    bodies = {row.seq: body_hash(row) for row in history.increment if is_external(row) and not is_withheld(row)}
     content = {
         "step": step.number,
         "provider": by.provider,
-        "model": ctx.candidate.route.model,
+        "model": model,
         "category": by.category,
         "rows": step.withheld,
         "bodies": [bodies[seq] for seq in step.withheld if seq in bodies],
     }
     return [
-        draft(ctx, role="system", kind="quarantine", content=content),
+        boundary_row(history, "quarantine", content),
         *(
-            draft(ctx, role="user", kind="event", content=each.content, visible=True, meta=each.meta)
+            replace(boundary_row(history, "event", each.content, meta=each.meta), role="user", visible=True)
             for each in step.replacements
         ),
     ]
