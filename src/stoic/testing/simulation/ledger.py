@@ -126,6 +126,8 @@ class Ledger:
     """Request ids whose answer could not be stored: its process was cancelled, killed, late, or found the disk full."""
     settled: set[str] = field(default_factory=set[str])
     """Request ids whose answer was stored, as a reply or as a failed attempt."""
+    void: set[str] = field(default_factory=set[str])
+    """Request ids whose answer was no reply: half, empty, refused, or with an end that nobody knows."""
     ran: list[Ran] = field(default_factory=list[Ran])
     ended: set[str] = field(default_factory=set[str])
     """Operations of which a run has ended, in a process that held the thread's lease."""
@@ -134,6 +136,10 @@ class Ledger:
     journal: dict[str, Operation] = field(default_factory=dict[str, Operation])
     not_done: list[str] = field(default_factory=list[str])
     """Operation ids, once for each `not_done` that was recorded before a run."""
+    said_not_done: list[str] = field(default_factory=list[str])
+    """Operation ids, once for each time that a status function or a person said so."""
+    clear: set[str] = field(default_factory=set[str])
+    """Operations of which a run has ended in a way that tells whether it took effect."""
     holders: dict[str, Lease] = field(default_factory=dict[str, Lease])
     """The newest lease of each thread, released or not."""
     rejected: list[str] = field(default_factory=list[str])
@@ -153,7 +159,8 @@ class Ledger:
     """Threads that ended by refusal, with the number of the step."""
     records: dict[str, ThreadRecord] = field(default_factory=dict[str, ThreadRecord])
     """Each thread as it was created."""
-    tasks: list[str] = field(default_factory=list[str])
+    tasks: dict[str, None] = field(default_factory=dict[str, None])
+    """The oldest first."""
     owners: dict[str, str] = field(default_factory=dict[str, str])
     """Each owned task's owner."""
     deliveries: dict[str, Delivery] = field(default_factory=dict[str, Delivery])
@@ -162,6 +169,8 @@ class Ledger:
     """Notices that reached a person: the process that sent it, and its key."""
     refused: list[RefusedBytes] = field(default_factory=list[RefusedBytes])
     health: dict[str, Health] = field(default_factory=dict[str, Health])
+    reports: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Refused tasks, each with what somebody who asked was told of it."""
     log_lines: list[str] = field(default_factory=list[str])
     struck: list[int] = field(default_factory=list[int])
     """Numbers of the strikes of fate that happened."""
@@ -210,8 +219,10 @@ class Ledger:
         self.tell(f"{ran.process} runs {ran.operation} {ran.tool} {ran.argument}")
         self._watched(lambda watcher: watcher.ran(ran))
 
-    def note_end(self, thread: str, lease: Lease | None, operation: str) -> None:
+    def note_end(self, thread: str, lease: Lease | None, operation: str, *, is_clear: bool) -> None:
         """Remember that a tool's function has ended; one whose process has lost the thread does not count."""
+        if is_clear:
+            self.clear.add(operation)
         if not self.is_over(thread, lease):
             self.ended.add(operation)
 
@@ -275,6 +286,11 @@ class Ledger:
         if row.kind == "refusal_stop":
             self.tombstoned[thread] = self.steps
 
+    def violate(self, violation: Violation) -> None:
+        """Note what somebody saw where nobody waits for it."""
+        self.violations.append(violation)
+        self.tell(f"VIOLATION {violation}")
+
     def _watched(self, look: Callable[[Watcher], None]) -> None:
         """Let every watcher look; what one sees is kept, since the program may catch what is raised inside of it."""
         for watcher in self.watchers:
@@ -290,6 +306,11 @@ class Ledger:
         """Return the number of a thread's newest turn; 0: there was none."""
         opened = self.inputs.get(thread)
         return opened.turn if opened else 0
+
+    def is_human(self, thread: str) -> bool:
+        """Tell whether a person's message opened a thread's newest turn; what a task is told comes from its owner."""
+        opened = self.inputs.get(thread)
+        return opened is not None and opened.kind in HUMAN and thread not in self.tasks
 
     def generation_of(self, thread: str) -> int:
         """Return a thread's generation, as its newest row has it."""

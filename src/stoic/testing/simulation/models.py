@@ -8,8 +8,8 @@ from stoic.records import ExceptionFact, Json, Record, Report
 from stoic.testing import chat_style, gemini_style, messages_style, responses_style
 from stoic.testing.replies import Reply, Word
 from stoic.testing.simulation.dice import Dice
-from stoic.testing.simulation.hands import CALLED, TRIGGERS
-from stoic.testing.simulation.ledger import HUMAN, Ledger, Sent
+from stoic.testing.simulation.hands import CALLED, PAGES, TRIGGERS
+from stoic.testing.simulation.ledger import Ledger, Sent
 from stoic.testing.simulation.processes import LEASE, PROCESS, THREAD
 from stoic.testing.simulation.setting import hold
 from stoic.testing.styles import Style
@@ -27,6 +27,12 @@ from stoic.wire.transport import HttpSettings
 
 VOID = "void"
 """Begins the argument of every call that must never run: its reply was half, cut, refused or failed."""
+THOUGHT = "a thought of"
+"""Begins what a model thinks; its provider's name follows."""
+_NO_REPLY = frozenset({"refusal", "eof", "half", "unreadable", "word", "empty"})
+"""Labels of answers that no turn may take for a reply; one that is cut may have been complete by then."""
+_HISTORIES = {"chat": "messages", "messages": "messages", "responses": "input", "gemini": "contents"}
+"""Under which name each API's requests have their history."""
 _LIMITS = HttpSettings()
 _LATENCIES_MS = (0,) * 12 + (5,) * 8 + (60,) * 4 + (700,) * 2 + (15_000,)
 _BRIEFS = ("sort the mail", "count the boxes", f"write about {TRIGGERS[0]}", f"write about {TRIGGERS[1]}")
@@ -87,6 +93,8 @@ class Weather:
         """Begin with every provider up."""
         self.failure_percent = failure_percent
         self.down_until_ms: dict[str, int] = {}
+        self.limited_until_ms = 0
+        """Until when every provider answers with this date."""
         self.keys: dict[str, int] = {vendor.name: 1 for vendor in VENDORS}
         """The number of each provider's present key."""
         self.revoked: set[tuple[str, int]] = set()
@@ -96,6 +104,7 @@ class Weather:
         """Let every provider be up, and answer without failures."""
         self.failure_percent = 0
         self.down_until_ms.clear()
+        self.limited_until_ms = 0
         self.revoked.clear()
 
 
@@ -118,7 +127,8 @@ class SimulatedProvider:
         try:
             await process.clock.sleep_until(process.clock.now_ms() + dice.pick(_LATENCIES_MS))
             await process.touch()
-            answering = _Answering(sent, request, dice, self._weather, self._ledger)
+            mood = self._dice.fork(f"mood of {sent.thread} {sent.turn}")
+            answering = _Answering(sent, request, dice, mood, self._weather, self._ledger)
             report = await answering.answer(on_delta)
             await process.touch()
         except BaseException:
@@ -136,7 +146,6 @@ class SimulatedProvider:
         asked = msgspec.json.decode(request.body)
         fault = style.find_fault(asked if request.api != "gemini" else {**asked, "model": request.model})
         hold(fault is None, 14, lambda: f"a request of {thread} that {request.provider} would not take: {fault}")
-        opened = ledger.inputs.get(thread)
         is_summary = _SUMMARY in request.body
         sent = Sent(
             number=len(ledger.sent) + 1,
@@ -150,7 +159,7 @@ class SimulatedProvider:
             generation=ledger.generation_of(thread),
             fingerprint=ledger.fingerprints.get(thread, ""),
             turn=ledger.turn_of(thread),
-            is_human=(opened is not None and opened.kind in HUMAN) or (is_summary and not ledger.has_open_turn(thread)),
+            is_human=ledger.is_human(thread) or (is_summary and not ledger.has_open_turn(thread)),
             is_stale=ledger.is_over(thread, LEASE.get()),
             is_summary=is_summary,
         )
@@ -161,18 +170,23 @@ class SimulatedProvider:
 class _Answering:
     """One answer."""
 
-    def __init__(self, sent: Sent, request: Request, dice: Dice, weather: Weather, ledger: Ledger) -> None:
+    def __init__(self, sent: Sent, request: Request, dice: Dice, mood: Dice, weather: Weather, ledger: Ledger) -> None:
         self._sent = sent
         self._request = request
         self._vendor = BY_NAME[sent.provider]
         self._dice = dice
         self._weather = weather
         self._ledger = ledger
+        self._is_stubborn = mood.chance(5)
+        """Whether it says the same in each round of this turn, and reads on."""
 
     async def answer(self, on_delta: Delta) -> Report:
         dice, vendor, weather = self._dice, self._vendor, self._weather
         if PROCESS.get().clock.now_ms() < weather.down_until_ms.get(vendor.name, 0):
             return self._unreachable("httpx2.ConnectError")
+        if PROCESS.get().clock.now_ms() < weather.limited_until_ms:
+            seconds = (weather.limited_until_ms - PROCESS.get().clock.now_ms() + 999) // 1000
+            return self._error(429, "rate_limit_exceeded", "slow down", {"retry-after": str(seconds)})
         if (vendor.name, weather.keys[vendor.name]) in weather.revoked:
             return self._error(401, "invalid_api_key", "the key is not valid")
         if vendor.trigger.encode() in self._sent.body:
@@ -195,10 +209,13 @@ class _Answering:
         return Word(kind="text", text=self._word() + self._word())
 
     def _thought(self) -> Word:
-        return Word(kind="thinking", text="hm")
+        return Word(kind="thinking", text=f"{THOUGHT} {self._vendor.name}")
 
     def _success(self) -> Reply:
         dice = self._dice
+        if self._is_stubborn:
+            page = _called("look", {"n": f"k{dice.below(PAGES)}"})
+            return Reply(label="stubborn", words=[Word(kind="text", text="Once more. "), page])
         if dice.chance(42):
             words = [self._text()] if dice.chance(50) else []
             return Reply(label="calls", words=[*words, *(self._call() for _ in range(1 + dice.below(3)))])
@@ -212,7 +229,12 @@ class _Answering:
         return Reply(label="text", words=[self._text()])
 
     def _argument(self) -> str:
-        return f"k{self._dice.below(6)}" if self._dice.chance(40) else f"n{self._dice.below(1_000_000)}"
+        dice, sent = self._dice, self._sent
+        if dice.chance(40):
+            return f"k{dice.below(PAGES)}"
+        return f"n{dice.below(1_000_000)}" + (
+            f"-canary-call-{sent.thread}-{sent.turn}-{sent.number}#" if dice.chance(60) else ""
+        )
 
     def _call(self) -> Word:
         dice = self._dice
@@ -336,7 +358,12 @@ class _Answering:
     async def _stream(self, reply: Reply, on_delta: Delta) -> Report:
         """Let the reply's bytes come in pieces through the real decoder; somebody may stop listening between any two."""
         process, dice = PROCESS.get(), self._dice
-        asked = {"model": self._sent.model, "stream_options": {"include_usage": True}}
+        if reply.label in _NO_REPLY and (reply.label != "half" or self._vendor.api != "gemini"):  # no half calls there
+            self._ledger.void.add(self._sent.id)
+        # In place of the history a text as long as it is: for the count of tokens.
+        name, body = _HISTORIES[self._vendor.api], self._sent.body
+        history = "." * (len(body) - body.index(f'"{name}":['.encode()))
+        asked = {"model": self._sent.model, "stream_options": {"include_usage": True}, name: history}
         events = [
             each for each in self._vendor.style.stream(reply, asked, self._sent.number) if isinstance(each, bytes)
         ]

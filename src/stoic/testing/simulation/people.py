@@ -1,14 +1,16 @@
 """What people and machines do to a simulated world: each thing they do is one action, decided by dice of its own."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
+from stoic.core import notes
 from stoic.core.commands import Ending
 from stoic.core.health import retry_now
-from stoic.errors import NoSuchThreadError, StaleWriterError, StoicError, UsageError
+from stoic.errors import BrokenInvariantError, NoSuchThreadError, StaleWriterError, StoicError, UsageError
 from stoic.ports import HeldLeaseError
 from stoic.records import InboxEntry, Json, Outcome, Record
 from stoic.runtime.resolutions import resolve
@@ -17,6 +19,7 @@ from stoic.testing.simulation.hands import TRIGGERS
 from stoic.testing.simulation.ledger import Told
 from stoic.testing.simulation.models import VENDORS
 from stoic.testing.simulation.processes import THREAD, Crash, DiskFullError, Process
+from stoic.testing.simulation.setting import Violation
 from stoic.testing.simulation.world import World
 
 _HOUR_MS = 3_600_000
@@ -24,7 +27,7 @@ _LAPSES_MS = (60_000, 15 * 60_000, 15 * 60_000, _HOUR_MS, 6 * _HOUR_MS, 30 * _HO
 
 
 _SHARES = (
-    (38, "say"),
+    (35, "say"),
     (12, "answer"),
     (9, "look_after_task"),
     (8, "tell_event"),
@@ -33,6 +36,7 @@ _SHARES = (
     (4, "switch"),
     (3, "begin_generation"),
     (1, "allow"),
+    (3, "knock"),
     (3, "wake"),
     (3, "change_weather"),
     (3, "let_time_pass"),
@@ -61,6 +65,9 @@ class People:
         self._world = world
         self.waiting: list[asyncio.Task[None]] = []
         """Those who wait for something that they began."""
+        trigger = world.bound[world.threads[0]].trigger
+        self._item = f"judge the item, canary-brief-item# {trigger}"
+        """The brief of tasks that judge one item again and again."""
 
     # ---- what they do -------------------------------------------------------------------------------
 
@@ -73,12 +80,14 @@ class People:
             if chosen < share:
                 world.ledger.tell(f"# {number}: {name} {deed.thread} at {deed.process.name}")
                 await getattr(self, name)(deed)
-                return
+                break
             chosen -= share
+        if world.setting.is_slow and dice.chance(50):
+            await world.lapse(dice.pick(_LAPSES_MS))
 
     async def say(self, deed: Deed) -> None:
         """Send a message and wait for its turn."""
-        text = f"message {deed.number}, canary-said-{deed.number}{_maybe_trigger(deed.dice, 8)}"
+        text = f"message {deed.number}, canary-said-{deed.number}#{_maybe_trigger(deed.dice, 8)}"
         self._begin(deed, self._drive(deed.process, deed.thread, text))
 
     async def resume(self, deed: Deed) -> None:
@@ -91,7 +100,7 @@ class People:
 
     async def tell_event(self, deed: Deed) -> None:
         """Let something happen that a thread hears of."""
-        text = f"something happened, canary-event-{deed.number}{_maybe_trigger(deed.dice, 25)}"
+        text = f"something happened, canary-event-{deed.number}#{_maybe_trigger(deed.dice, 25)}"
         handle = self._world.handle(deed.process, deed.thread)
         self._begin(deed, handle.post("mail", {"text": text}, text=text, from_thread=deed.thread))
 
@@ -131,41 +140,83 @@ class People:
             operation = deed.dice.pick(unknown)
             is_done = any(ran.operation == operation.id for ran in ledger.ran)
             decision = "done" if is_done else "not_done"
+            if not is_done:
+                ledger.said_not_done.append(operation.id)
             work = resolve(engine.outside, engine.owner.id, operation.id, decision, engine.ends)
             self._begin(replace(deed, thread=operation.thread), work)
 
     async def look_after_task(self, deed: Deed) -> None:
         """Start a task, tell one something, stop it, or look at it."""
         desk, dice, number = deed.process.desk, deed.dice, deed.number
-        tasks, chosen = self._world.ledger.tasks, deed.dice.below(10)
+        tasks, chosen = list(self._world.ledger.tasks), deed.dice.below(10)
         if not tasks or chosen < 3:  # noqa: PLR2004 -- three of ten
-            owner = None if dice.chance(30) else deed.thread
-            brief = f"do number {number % 3}, canary-brief-{number % 3}{_maybe_trigger(dice, 25)}"
+            is_item = dice.chance(40)
+            owner = None if is_item or dice.chance(30) else deed.thread
+            other = f"do number {number % 3}, canary-brief-{number % 3}#{_maybe_trigger(dice, 25)}"
+            brief = self._item if is_item else other
             agent = "agent" if owner is None else None
             self._begin(deed, desk.start(brief, owner=owner, task=f"job{number}", agent=agent))
             return
         task = dice.pick(tasks)
         of_task = replace(deed, thread=task)
         if chosen < 6:  # noqa: PLR2004 -- three of ten
-            self._begin(of_task, desk.message(task, f"and now, canary-told-{number}"))
+            self._begin(of_task, desk.message(task, f"and now, canary-told-{number}#"))
         elif chosen < 8:  # noqa: PLR2004 -- two of ten
-            self._begin(of_task, desk.stop(task))
+            self._begin(of_task, self._hear_of(task, desk.stop))
         elif chosen == 8:  # noqa: PLR2004 -- one of ten
-            self._begin(of_task, desk.status(task))
+            self._begin(of_task, self._hear_of(task, desk.status))
         else:
             self._begin(of_task, self._drive(deed.process, task, None))
 
+    async def knock(self, deed: Deed) -> None:
+        """Try one of the ways by which a task that ended by refusal might run again."""
+        stopped = list(self._world.ledger.tombstoned)
+        if stopped:
+            task = deed.dice.pick(stopped)
+            self._begin(replace(deed, thread=task), self._knock(deed, task))
+
+    async def _knock(self, deed: Deed, task: str) -> None:
+        desk, handle, number = deed.process.desk, self._world.handle(deed.process, task), deed.number
+        ways: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
+            "message": lambda: desk.message(task, "and yet"),
+            "sending": lambda: handle.run("and yet"),
+            "switching": lambda: handle.switch(deed.dice.pick(VENDORS).model),
+            "starting afresh": handle.fresh,
+            "summing up": handle.compact,
+            "forking": lambda: handle.fork(f"fork{number}"),
+            "a task of its own": lambda: desk.start("do it for me", owner=task, task=f"job{number}"),
+            "stopping": lambda: self._hear_of(task, desk.stop),
+            "status": lambda: self._hear_of(task, desk.status),
+        }
+        way = deed.dice.pick(list(ways))
+        try:
+            said = await ways[way]()
+        except (UsageError, BrokenInvariantError) as error:
+            said = error
+        if notes.START_ANEW not in str(said):
+            shut = Violation(6, f"who came to {task}, a tombstone, by {way} was told {said}")
+            self._world.ledger.violate(shut)
+
+    async def _hear_of(self, task: str, ask: Callable[[str], Coroutine[Any, Any, Record]]) -> Record:
+        """Return what is told of a task; after a refusal it is looked at."""
+        said = await ask(task)
+        if task in self._world.ledger.tombstoned:
+            self._world.ledger.reports.append((task, msgspec.json.encode(said).decode()))
+        return said
+
     async def change_weather(self, deed: Deed) -> None:
-        """Let a provider go down, take back or replace its key, or say `retry now`."""
+        """Let a provider go down, all of them state a date, a key be taken back or replaced, or say `retry now`."""
         world, dice = self._world, deed.dice
-        weather, name, chosen = world.weather, dice.pick(VENDORS).name, dice.below(5)
+        weather, name, chosen = world.weather, dice.pick(VENDORS).name, dice.below(6)
         if chosen == 0:
             weather.down_until_ms[name] = world.clock.now_ms() + dice.pick((5_000, 60_000, _HOUR_MS))
         elif chosen == 1:
             weather.revoked.add((name, weather.keys[name]))
-        elif chosen == 2:  # noqa: PLR2004 -- the third of five
+        elif chosen == 2:  # noqa: PLR2004 -- the third of six
             weather.keys[name] += 1
             await self.kill(deed)  # keys are read when a process begins
+        elif chosen == 3:  # noqa: PLR2004 -- the fourth of six
+            weather.limited_until_ms = world.clock.now_ms() + _HOUR_MS
         else:
             for health in await world.store.health():
                 await world.store.put_health(retry_now(health))

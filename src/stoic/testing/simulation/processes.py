@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from stoic.errors import StaleWriterError, StoreError
+from stoic.errors import RejectedStepError, StaleWriterError, StoreError
 from stoic.events import Happening, ToolStarted
 from stoic.ports import Channel, Connection, Outside, Store
 from stoic.records import InboxEntry, Lease, Notice, Owner, Step, Work
@@ -22,7 +22,7 @@ from stoic.runtime.worker import Worker
 from stoic.testing.clock import CountingIds
 from stoic.testing.simulation.dice import Dice
 from stoic.testing.simulation.ledger import Followed, Ledger
-from stoic.testing.simulation.setting import DAILY_NOTICES
+from stoic.testing.simulation.setting import DAILY_NOTICES, Violation
 from stoic.testing.simulation.virtual_time import VirtualClock
 from stoic.tools.ends import Ends
 
@@ -315,6 +315,11 @@ class _SimulatedWorker(Worker):
         THREAD.set(work.thread.id)
         await super()._attend(work)
 
+    def _note_trouble(self, thread: str, error: Exception) -> None:
+        if not isinstance(error, DiskFullError | Violation):
+            PROCESS.get().ledger.surprise(f"a worker cannot run {thread}: {type(error).__name__}: {error}")
+        super()._note_trouble(thread, error)
+
 
 class _ReachedStore:
     """The store as one process reaches it: each call takes time, and may be the process's last."""
@@ -374,6 +379,9 @@ class _ReachedStore:
             ledger.lose_answers(process.name, lease.thread)
             ledger.rejected.append(f"{process.name} {lease.thread}")
             ledger.tell(f"{process.name} is rejected on {lease.thread}")
+            raise
+        except RejectedStepError as error:
+            ledger.surprise(f"the store rejects a step of {process.name}: {error}")
             raise
         if fate == "after":
             process.die()

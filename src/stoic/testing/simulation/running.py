@@ -116,8 +116,10 @@ def _without(best: Failure, parts: Iterable[int], leave_out: Callable[[Setting, 
 
 
 def _tried(best: Failure, setting: Setting) -> Failure | None:
+    """Return what fails in the same way and is no longer a story; what nobody had foreseen is of many kinds."""
     _, failure = run(setting)
-    return failure if failure is not None and failure.invariant == best.invariant else None
+    is_same = failure is not None and failure.invariant == best.invariant
+    return failure if is_same and len(failure.story) <= len(best.story) else None
 
 
 # ---- one run --------------------------------------------------------------------------------------

@@ -39,6 +39,8 @@ class Setting(Record, frozen=True):
     """Whether no process is killed or stopped and no clock is set by what people and machines do."""
     small_windows: bool = False
     """Whether the models' context windows are so small that conversations have to be summed up."""
+    is_slow: bool = False
+    """Whether hours pass between the things that people and machines do."""
     dropped: frozenset[int] = frozenset()
     """Numbers of actions that are left out: how a failing run is shortened."""
     spared: frozenset[int] = frozenset()
@@ -60,6 +62,7 @@ def varied(seed: int) -> Setting:
         failure_percent=dice.pick((10, 25, 25, 50)),
         is_calm=is_calm,
         small_windows=dice.chance(25),
+        is_slow=dice.chance(20),
     )
 
 

@@ -26,6 +26,7 @@ from stoic.tools import Tool
 from stoic.tools.task_tools import task_tools
 
 _SMALL_WINDOW_TOKENS = 600
+_SHORT_MS = 1_000
 _FOLLOWING = {vendor.name: VENDORS[(place + 1) % len(VENDORS)] for place, vendor in enumerate(VENDORS)}
 
 
@@ -140,6 +141,7 @@ class World:
     async def lapse(self, ms: int) -> None:
         """Let time pass in which hearts go on beating; only what waits for the clock happens."""
         self.ledger.tell(f"{ms} ms pass")
+        await self.clock.sleep_until(self.clock.now_ms() + _SHORT_MS)  # what takes moments is over by then
         self.clock.set_forward(ms)
         inner = cast("_WatchedStore", self.store).inner
         for process in self.everybody.values():
@@ -189,7 +191,7 @@ class _WatchedStore:
         owner = stored.meta.get("owner")
         self._ledger.records.setdefault(thread.id, stored)
         if stored.kind == "task" and thread.id not in self._ledger.tasks:
-            self._ledger.tasks.append(thread.id)
+            self._ledger.tasks[thread.id] = None
             self._ledger.tell(f"task {thread.id} of {owner}")
             if owner is not None:
                 self._ledger.owners[thread.id] = owner

@@ -1,16 +1,18 @@
 """Invariants 5, 6 and 13: every turn ends once, a tombstone holds, and people hear what they must hear."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import msgspec
 
-from stoic.records import Outcome, Parked
+from stoic.records import Notice, Outcome, Parked
 from stoic.testing.simulation.invariants.watching import Watching
 from stoic.testing.simulation.ledger import Ledger, Ran, Sent, Taken
 from stoic.testing.simulation.setting import DAILY_NOTICES, hold
 
 _OPENS = frozenset({"message", "event", "wake", "grant"})
 _DAY_MS = 24 * 3_600_000
+_OF_ONE_THING = frozenset({"approval_wanted", "unknown_operation", "stuck_loop"})
+"""Notices about one call or one turn: what one can do about it names it."""
 
 
 class Endings(Watching):
@@ -29,6 +31,7 @@ class Endings(Watching):
         for turn in ended:
             hold((thread, turn) not in self._outcomes, 5, lambda turn=turn: f"turn {turn} of {thread} ended twice")
             self._outcomes.add((thread, turn))
+        self._check_taken(taken)
         ids = [each.id for each in step.deliveries]
         for one in ids:
             hold(one not in self._delivered, 5, lambda one=one: f"{one} was delivered twice")
@@ -54,8 +57,23 @@ class Endings(Watching):
                     if entry.thread == thread and entry.kind == "message" and entry.id not in taken
                 ]
                 hold(not missing, 5, lambda t=thread, m=missing: f"{t} never took the messages {m}")
+                self._check_events(thread, set(taken))
         self._check_told()
         self._check_owners()
+
+    def _check_taken(self, taken: Taken) -> None:
+        """Nothing that came is taken out of the inbox without being in the log, but behind a tombstone."""
+        thread, step = taken.lease.thread, taken.step
+        if not step.inbox_taken or thread in self.ledger.tombstoned:
+            return
+        entries = [self.ledger.put[entry] for entry in step.inbox_taken]
+        stored = {row.meta.get("entry") for row in step.rows}
+        lost = [entry.id for entry in entries if entry.kind in {"message", "event", "grant"} and entry.id not in stored]
+        lost = [entry for entry in lost if self.ledger.put[entry].kind != "grant"]
+        hold(not lost, 5, lambda: f"{thread} takes {lost} and stores nothing of it")
+        switches = sum(entry.kind == "switch" for entry in entries)
+        told = sum(row.kind == "switch" for row in step.rows)
+        hold(switches == told, 5, lambda: f"{thread} takes {switches} switches and stores {told}")
 
     def _check_told(self) -> None:
         for told in self.ledger.told:
@@ -68,6 +86,16 @@ class Endings(Watching):
             if isinstance(told.ending, Outcome):
                 same = msgspec.convert(outcome, Outcome) == told.ending
                 hold(same, 5, lambda told=told, o=outcome: f"{told.text!r} was told {told.ending}, not {o}")
+
+    def _check_events(self, thread: str, taken: set[str]) -> None:
+        """Every event was read, but where a refusal of this generation may forbid it."""
+        generation = self.ledger.generation_of(thread)
+        rows = self.ledger.rows[thread]
+        if any(row.kind in {"quarantine", "refusal"} and row.generation == generation for row in rows):
+            return
+        events = [each for each in self.ledger.put.values() if each.thread == thread and each.kind == "event"]
+        unread = [entry.id for entry in events if entry.id not in taken]
+        hold(not unread, 5, lambda: f"{thread} never read the events {unread}")
 
     def _check_owners(self) -> None:
         heard: Counter[str] = Counter()
@@ -105,8 +133,11 @@ class Tombstones(Watching):
         hold(ran.is_stale or ran.thread not in self.ledger.tombstoned, 6, lambda: f"{ran.operation} behind a tombstone")
 
     def stepped(self, taken: Taken) -> None:
-        """Nothing that a model could be shown is stored behind one."""
+        """Each task that is refused gets one, and nothing that a model could be shown is stored behind it."""
         thread = taken.lease.thread
+        refused = any(row.kind == "outcome" and row.content.get("refused") for row in taken.step.rows)
+        is_open = refused and thread in self.ledger.tasks and thread not in self.ledger.tombstoned
+        hold(not is_open, 6, lambda: f"task {thread} was refused and has no tombstone")
         since = self.ledger.tombstoned.get(thread, self.ledger.steps)
         if since < self.ledger.steps:
             shown = [row.kind for row in taken.step.rows if row.visible]
@@ -115,6 +146,29 @@ class Tombstones(Watching):
 
 class Notices(Watching):
     """13: one notice a key, critical ones are never dropped, the others stay within the day's budget."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Begin with no notice."""
+        super().__init__(ledger)
+        self._known: dict[str, Notice] = {}
+        self._refusals: dict[tuple[str, int, str, str], set[str]] = defaultdict(set)
+        """Keys of notices about refusals, by thread, generation, prefix and who has refused."""
+
+    def stepped(self, taken: Taken) -> None:
+        """What two things have to say has two keys, and what a segment's refusals have to say has few."""
+        thread = taken.lease.thread
+        for notice in taken.step.notices:
+            known = self._known.setdefault(notice.key, notice)
+            is_same = notice.kind not in _OF_ONE_THING or known.actions == notice.actions
+            hold(is_same, 13, lambda n=notice, k=known: f"{n.key} stands for {n.actions} and for {k.actions}")
+            if notice.kind != "refusal":
+                continue
+            who = notice.key.rpartition(":")[2]
+            place = (thread, self.ledger.generation_of(thread), self.ledger.fingerprints.get(thread, ""), who)
+            keys = self._refusals[place]
+            keys.add(notice.key)
+            most = 2 if thread.startswith("repair") and thread not in self.ledger.tasks else 1
+            hold(len(keys) <= most, 13, lambda keys=keys: f"{thread} tells of one segment's refusals {keys}")
 
     def ended(self) -> None:
         """Everything critical was heard; of the rest no more a day than may be."""

@@ -1,14 +1,17 @@
 """Invariants 10, 14 and 18: accepted rows never change, any prefix renders, and stale writers cannot append."""
 
+from collections import Counter
+
 import msgspec
 
 from stoic.core.replay import gate, messages
+from stoic.errors import UnsendableError
 from stoic.records import Row, UserMessage
 from stoic.runtime.transcript import Transcript
 from stoic.testing.simulation.invariants.watching import Watching
-from stoic.testing.simulation.ledger import Ledger, Taken
-from stoic.testing.simulation.models import VENDORS, Vendor
-from stoic.testing.simulation.setting import hold
+from stoic.testing.simulation.ledger import Ledger, Sent, Taken
+from stoic.testing.simulation.models import THOUGHT, VENDORS, Vendor
+from stoic.testing.simulation.setting import Violation, hold
 
 _RESTS = frozenset({"outcome", "parked"})
 _ONE_IN = 3
@@ -36,6 +39,14 @@ class Prefixes(Watching):
         super().__init__(ledger)
         self._count = 0
 
+    def sent(self, sent: Sent) -> None:
+        """What somebody else thought is not in it."""
+        for vendor in VENDORS:
+            is_foreign = vendor.name != sent.provider and f"{THOUGHT} {vendor.name}".encode() in sent.body
+            hold(
+                not is_foreign, 14, lambda vendor=vendor: f"{sent.id} to {sent.provider} holds {THOUGHT} {vendor.name}"
+            )
+
     def stepped(self, taken: Taken) -> None:
         """Render the thread as it stands now; the APIs take turns.
 
@@ -43,6 +54,11 @@ class Prefixes(Watching):
         costs here, and other seeds meet the steps that are left out in this one.
         """
         step = taken.step
+        for row in step.rows:
+            if row.kind == "outcome":
+                self._check_results(row)
+        kept_back = [notice.key for notice in step.notices if notice.kind == "gate_violation"]
+        hold(not kept_back, 14, lambda: f"the gate kept a request back: {kept_back}")
         if not step.views and not any(row.visible for row in step.rows):
             return
         self._count += 1
@@ -57,8 +73,28 @@ class Prefixes(Watching):
 
     def _render(self, thread: str, vendor: Vendor) -> None:
         rows = self.ledger.rows[thread]
-        fault = find_fault(rows, vendor)
+        try:
+            fault = find_fault(rows, vendor)
+        except UnsendableError as error:
+            raise Violation(14, f"{len(rows)} rows of {thread} do not render: {error}") from error
         hold(fault is None, 14, lambda: f"{len(rows)} rows of {thread} for {vendor.api}: {fault}")
+
+    def _check_results(self, outcome: Row) -> None:
+        """Each call of a turn that has ended has one result."""
+        called, answered = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+        for row in reversed(self.ledger.rows[outcome.thread]):
+            if row.turn != outcome.turn:
+                break
+            if row.kind == "reply":
+                calls = [part for part in row.content["parts"] if part["type"] == "call"]
+                called.update((row.round, index) for index in range(len(calls)))
+            elif row.kind == "result":
+                answered[row.round, row.content["call"]] += 1
+        hold(
+            called == answered,
+            14,
+            lambda: f"turn {outcome.turn} of {outcome.thread} has calls {dict(called)} and results {dict(answered)}",
+        )
 
 
 def find_fault(rows: list[Row], vendor: Vendor) -> str | None:

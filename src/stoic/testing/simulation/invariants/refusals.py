@@ -12,6 +12,8 @@ _UNATTENDED_REFUSALS = 7
 """The first turn's four sends and three probes: no more are refused in a segment without a person (SPEC §17.2)."""
 _REMEMBERED_MS = 6 * 3_600_000
 _SHORTEST_PROBE_MS = 15 * 60_000
+_PROBES_MS = (_SHORTEST_PROBE_MS, 3_600_000, 6 * 3_600_000)
+"""After the first, second and third refusal: how long nobody but a person causes a send."""
 
 
 def _key(sent: Sent) -> tuple[str, int, str, str]:
@@ -36,8 +38,13 @@ class Probes(Watching):
         card = self._cards.get(_key(sent))
         if sent.is_stale or sent.is_human or sent.is_summary or card is None:
             return
-        count, _ = card
+        count, refused_at = card
         hold(count < _FROZEN_AT, 2, lambda: f"{sent.id} of {sent.thread} goes to {sent.provider}, which is frozen")
+        if refused_at is not None and not self.ledger.was_clock_set:
+            early_ms = refused_at + _PROBES_MS[count - 1] - sent.at_ms
+            hold(
+                early_ms <= 0, 2, lambda: f"{sent.id} of {sent.thread} goes to {sent.provider} {early_ms} ms too early"
+            )
 
     def stepped(self, taken: Taken) -> None:
         """A count grows by one real refusal at a time."""
@@ -50,6 +57,9 @@ class Probes(Watching):
                 count = content["refusals"]
                 hold(count <= _FROZEN_AT, 2, lambda row=row: f"{thread} counts {row.content}")
                 key = (thread, row.generation, self.ledger.fingerprints.get(thread, ""), content["provider"])
+                before = self._cards.get(key, (0, None))[0]
+                most = max(before, 1) if self.ledger.is_human(thread) else before + 1
+                hold(count <= most, 2, lambda row=row, n=before: f"{thread} counts from {n} to {row.content}")
                 self._cards[key] = (count, content["refused_at"])
             elif sent is None:
                 continue

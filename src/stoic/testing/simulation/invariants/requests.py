@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 
+from stoic.records import Row
 from stoic.testing.simulation.invariants.watching import Watching
 from stoic.testing.simulation.ledger import Ledger, Sent, Taken
 from stoic.testing.simulation.models import BY_NAME
@@ -14,6 +15,10 @@ _CHANGES = 3
 _LADDER = 3
 _CANDIDATES = 3
 _MOST_STEPS_A_TURN = 400
+_STEPS = 3
+_LADDERS = 2
+_ONCE = frozenset({"nudge", "compaction", "attempt"})
+"""Rows that may tell that a turn asks for something in another way."""
 
 
 class Extensions(Watching):
@@ -93,6 +98,10 @@ class Bounds(Watching):
         """Begin with no send."""
         super().__init__(ledger)
         self._sends: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
+        self._again: Counter[tuple[str, int, str]] = Counter()
+        """How often a turn has had what it may have once: each nudge, each changed re-send, a summary."""
+        self._ladders: dict[tuple[str, int], dict[int, int]] = defaultdict(dict)
+        """The last step of each refused round's ladder, by turn."""
         self._steps: Counter[tuple[str, int]] = Counter()
 
     def stepped(self, taken: Taken) -> None:
@@ -102,6 +111,10 @@ class Bounds(Watching):
         self._steps[thread, turn] += 1
         hold(self._steps[thread, turn] <= _MOST_STEPS_A_TURN, 17, lambda: f"turn {turn} of {thread} has no end")
         for row in taken.step.rows:
+            if row.kind in _ONCE:
+                self._count_once(row)
+            elif row.kind == "quarantine" and row.content["step"]:
+                self._count_step(row)
             if row.kind not in {"attempt", "reply"}:
                 continue
             sends = self._sends[thread, row.turn]
@@ -109,3 +122,24 @@ class Bounds(Watching):
             hold(row.round <= MAX_ROUNDS, 17, lambda row=row: f"{thread} turn {row.turn} has {row.round} rounds")
             most = (_SENDS_PER_ROUND + _NUDGES + _CHANGES + _LADDER) * _CANDIDATES
             hold(sends[row.round] <= most, 17, lambda row=row, s=sends: f"{thread} turn {row.turn}: {s} sends a round")
+
+    def _count_once(self, row: Row) -> None:
+        """What is asked for again in another way is asked for so once in a turn."""
+        match row.kind:
+            case "nudge":
+                what = row.content["reason"]
+            case "compaction":
+                what = "summary" if row.meta["cause"] != "person" else ""
+            case _:
+                what = row.content.get("change", {}).get("kind", "")
+        place = (row.thread, row.turn, what)
+        self._again[place] += 1
+        hold(not what or self._again[place] == 1, 17, lambda: f"turn {row.turn} of {row.thread} has {what} again")
+
+    def _count_step(self, row: Row) -> None:
+        """A ladder has few steps, each higher than the one before, and a turn has few ladders."""
+        ladders = self._ladders[row.thread, row.turn]
+        step, before = row.content["step"], ladders.get(row.round, 0)
+        ladders[row.round] = step
+        hold(before < step <= _STEPS, 17, lambda: f"{row.thread} takes step {step} of a ladder after step {before}")
+        hold(len(ladders) <= _LADDERS, 17, lambda: f"turn {row.turn} of {row.thread} has {len(ladders)} ladders")
