@@ -53,7 +53,7 @@ class Stoic(Driver):
             "openai-chat:gpt-mock",
             instructions=SYSTEM,
             tools=[tool(effect=self.opts.get("effect", "read"))(echo)],
-            permissions={},
+            permissions="allow",
             max_rounds=self.max_rounds,
         )
 

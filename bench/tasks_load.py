@@ -51,7 +51,7 @@ def rss_mb() -> float:
 
 async def measure(folder: Path, base_url: str) -> dict[str, float]:
     os.environ["OPENAI_BASE_URL"] = base_url
-    agent = Agent("openai-chat:m", tools=[look, hold, *task_tools()], permissions={}, name="bench")
+    agent = Agent("openai-chat:m", tools=[look, hold, *task_tools()], permissions="allow", name="bench")
     found: dict[str, float] = {"start_rss_mb": rss_mb()}
     async with Runtime(str(folder / "log.db"), agents=[agent], runs_tasks=False) as runtime:
         await runtime.thread("warm", agent).run("hello")

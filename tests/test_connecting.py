@@ -46,7 +46,7 @@ def ask(tmp_path, provider, model, **given):
         "MISTRAL_BASE_URL": root,
         "OLLAMA_HOST": root.removeprefix("http://"),
     }
-    return run(read_settings(environment), Agent(model, instructions="Be brief.", permissions={}, **given))
+    return run(read_settings(environment), Agent(model, instructions="Be brief.", permissions="allow", **given))
 
 
 EXPECTED = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from stoic.core.failures import Axis, FailureClass
     from stoic.core.loops import Call, LoopDetector, Thresholds
     from stoic.errors import ConfigurationError, StoicError, StoreError, UsageError
-    from stoic.records import ImagePart, Outcome, Parked, Usage
+    from stoic.records import ImagePart, Outcome, Parked, Spent, Usage
     from stoic.running import run, run_sync
     from stoic.runtime.agents import Agent, Mode
     from stoic.runtime.renderers import renderer
@@ -36,6 +36,7 @@ _HOMES = {
     "Outcome": "stoic.records",
     "Parked": "stoic.records",
     "Runtime": "stoic.wiring",
+    "Spent": "stoic.records",
     "StoicError": "stoic.errors",
     "StoreError": "stoic.errors",
     "Thresholds": "stoic.core.loops",
@@ -67,6 +68,7 @@ __all__ = [
     "Outcome",
     "Parked",
     "Runtime",
+    "Spent",
     "StoicError",
     "StoreError",
     "Thresholds",

@@ -13,10 +13,10 @@ import uuid_utils
 
 from stoic.connecting import Connector
 from stoic.core.refusal import ThreadKind, counts_as_task
-from stoic.errors import ConfigurationError
+from stoic.errors import ConfigurationError, UsageError
 from stoic.notifying import connect_channels
 from stoic.ports import Channel, Clock, Connection, Ids, Outside, Store
-from stoic.records import Json, ThreadRecord
+from stoic.records import DAY_MS, Json, Spent, ThreadRecord
 from stoic.runtime.agents import Agent
 from stoic.runtime.engine import Engine, Numbers
 from stoic.runtime.notices import Outbox
@@ -192,6 +192,23 @@ class Runtime(Engine):
         if self._known is not None:
             self._known.meet(agent)
         return Thread(self, thread, agent, session=session or self.ids.new(), kind=kind, scope=scope, meta=meta)
+
+    async def spent(self, *, thread: str | None = None, days: int | None = None) -> Spent:
+        """Return what work has taken: rounds, tokens, list-price cost in USD, working time in milliseconds.
+
+        Args:
+            thread: this one with the tasks below it; None: everything in the database
+            days: so many of UTC, today included; None: ever
+
+        Raises:
+            UsageError: `days` is below 1
+            StoreError: the log cannot be read
+        """
+        if days is not None and days < 1:
+            raise UsageError(f"days is {days}; it must be at least 1, or None for all there ever was")
+        now_ms = self.clock.now_ms()
+        since_ms = 0 if days is None else now_ms - now_ms % DAY_MS - (days - 1) * DAY_MS
+        return await self.store.spent(root=thread, since_ms=max(since_ms, 0))
 
     def worker(self, **options: Any) -> Worker:
         """Return a worker that runs everything in the database whose agent is known here; see `Worker` for the options."""

@@ -460,3 +460,16 @@ def test_output_that_cannot_be_written_is_no_traceback(redirection, code, said, 
     assert done.returncode == code
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_thread_stays_with_its_model_whatever_the_default_is_by_now(bench):
+    with ScriptedProvider({"default": ["text:ok", "stop"]}) as provider:
+        assert bench.stoic(*bench.working(provider, "hello", "--thread", "t")).returncode == 0
+        where = ["--base-url", provider.base_url, "--workspace", str(bench.workspace)]
+        other = {"STOIC_MODEL": "anthropic:other", "ANTHROPIC_API_KEY": "k"}
+        for arguments in (["run", "again", "--thread", "t"], ["run", "again", "--continue"], ["resume", "t"]):
+            done = bench.stoic(*arguments, *where, **other)
+            assert "anthropic" not in done.stderr + done.stdout
+        assert [request.json["model"] for request in provider.requests] == ["m", "m", "m"]
+        assert bench.stoic("run", "other", "--thread", "t", "--model", "openai-chat:n", *where).returncode == 0
+        assert provider.requests[-1].json["model"] == "n"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.core.world import Life, World, called, http, plan, report, run, said, scripted, tool
+from tests.core.world import DENY_EFFECTS, Life, World, called, http, plan, report, run, said, scripted, tool
 
 from stoic.core import notes
 from stoic.core.classify.verdict import Verdict
@@ -14,7 +14,6 @@ from stoic.core.endings import fail
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.guard import Guard
 from stoic.core.history import History
-from stoic.core.plan import DENY_EFFECTS
 from stoic.core.replay import gate, messages
 from stoic.core.steps import Context, intend
 from stoic.core.turn import turn

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stoic.core import notice
+from stoic.core.budget import Use
 from stoic.core.commands import Route
 from stoic.core.loops import Rule
 from stoic.core.notice_forms import BUDGET_PER_DAY, DIGEST, FORMS
@@ -232,6 +233,11 @@ def test_no_foreign_text_gets_into_a_notice(text):
 
 def test_every_form_is_used_and_every_field_of_a_form_is_filled():
     told = [*foreign("x"), notice.gate_violation("t", 1), notice.digest([stored(1)], 2, NOW_MS), notice.trial(1)]
+    told += [
+        notice.budget("t", Use(scope=scope, bound="tokens", used=used, limit=10), 1)
+        for scope in ("thread", "day")
+        for used in (8, 10)
+    ]
     assert {each.kind for each in told} == {form.kind for form in FORMS.values()}
     assert [each.key for each in told if "{" in said(each) or "None" in said(each)] == []
 

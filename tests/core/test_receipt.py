@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.core.world import Life, World, called, cut, http, plan, report, run, said, scripted, tool
+from tests.core.world import DENY_EFFECTS, Life, World, called, cut, http, plan, report, run, said, scripted, tool
 
 from stoic.core import notes
 from stoic.core.commands import CallResult
-from stoic.core.plan import DENY_EFFECTS, TaskFacts
+from stoic.core.plan import TaskFacts
 from stoic.core.receipt import Evidence, ToolEvidence, delivery, evidence, told
 from stoic.records import CallPart, Delivery, OperationFact, Outcome, Parked, Receipt, Report, Row, ShellFact, TextPart
 

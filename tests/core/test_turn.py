@@ -2,12 +2,12 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.core.world import Life, World, called, cut, http, plan, report, run, said, scripted, tool
+from tests.core.world import DENY_EFFECTS, Life, World, called, cut, http, plan, report, run, said, scripted, tool
 
 from stoic.core import notes
 from stoic.core.budget import Limits
 from stoic.core.commands import CallResult, Sleep
-from stoic.core.plan import ASK_FOR_EFFECTS, DENY_EFFECTS
+from stoic.core.plan import ASK_FOR_EFFECTS
 from stoic.core.quarantine import read_placeholder
 from stoic.records import AssistantMessage, CallPart, Outcome, Parked, TextPart, ToolMessage, Usage, UserMessage
 

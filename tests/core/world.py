@@ -48,7 +48,7 @@ from stoic.core.commands import (
 )
 from stoic.core.history import EFFECTS, OPEN_STATES, History, changed_row
 from stoic.core.plain import plain
-from stoic.core.plan import Candidate, Plan
+from stoic.core.plan import Candidate, Permission, Plan
 from stoic.core.refusal import REMEMBERED_MS
 from stoic.core.replay import gate, messages
 from stoic.core.turn import turn
@@ -75,6 +75,7 @@ from stoic.records import (
     Usage,
 )
 
+DENY_EFFECTS: dict[str, Permission] = {"write": "deny", "send": "deny", "exec": "deny"}
 ROUTE = Route(provider="openai-chat", api="chat", model="m")
 Reply = Callable[[Send], Report]
 

@@ -51,7 +51,7 @@ def make_agent(thread: str, side_file: int) -> Agent:
         os.write(side_file, f"{thread} looked {n}\n".encode())
         return f"seen {n}"
 
-    return Agent("openai-chat:m", tools=[mark, Tool(look, effect="read")], permissions={})
+    return Agent("openai-chat:m", tools=[mark, Tool(look, effect="read")], permissions="allow")
 
 
 async def work(thread: Thread) -> None:

@@ -89,7 +89,7 @@ async def main(database: str, base_url: str, side_path: str) -> None:
             os.write(1, b"heard\n")
 
     async with runtime:
-        thread = runtime.thread("t", Agent("openai-chat:m", tools=make_tools(side_file), permissions={}))
+        thread = runtime.thread("t", Agent("openai-chat:m", tools=make_tools(side_file), permissions="allow"))
         ending = await thread.resume(hear) or await thread.run("go", hear)
         assert isinstance(ending, Outcome)
         assert ending.outcome == "completed", ending

@@ -146,7 +146,7 @@ class Life:
             return f"seen {n}"
 
         tools = [mark, Tool(look, effect="read"), *task_tools()]
-        return Agent("openai-chat:m", name=_AGENT, tools=tools, permissions={})
+        return Agent("openai-chat:m", name=_AGENT, tools=tools, permissions="allow")
 
     async def work(self) -> None:
         """Take in new messages and run everything until nothing is left to do."""

@@ -54,7 +54,7 @@ class Bench:
 
     def thread(self, runtime: Runtime, *tools: Tool | Callable[..., Any], ask: bool = False, name: str = "t") -> Thread:
         """Return a handle on the thread `t`, whose agent may do everything unless it is to ask."""
-        agent = Agent("openai-chat:m", instructions="Be brief.", tools=tools, permissions=None if ask else {})
+        agent = Agent("openai-chat:m", instructions="Be brief.", tools=tools, permissions="ask" if ask else "allow")
         return runtime.thread(name, agent, session="s")
 
     def emit(self, event: Happening) -> None:

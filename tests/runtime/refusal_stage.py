@@ -80,7 +80,7 @@ class Stage:
             fallbacks=[SECOND] if second else [],
             instructions="Be brief.",
             tools=[Tool(page, effect="read"), Tool(write_file)],
-            permissions={},
+            permissions="allow",
         )
         return runtime.thread(name, agent, session="s", **fields)
 

@@ -60,7 +60,7 @@ class Place:
             return "written"
 
         tools = [Tool(look, effect="read"), Tool(write_file), read_output_tool()]
-        return runtime.thread(name, Agent(model, fallbacks=["mistral:n"], tools=tools, permissions={}), **fields)
+        return runtime.thread(name, Agent(model, fallbacks=["mistral:n"], tools=tools, permissions="allow"), **fields)
 
     async def go_on(self, model: str = "openai-chat:m") -> None:
         """Do everything afterwards that could bring it out: in this thread, a fork, another one, after a compaction."""

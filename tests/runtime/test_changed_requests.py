@@ -47,7 +47,7 @@ def runtime_of(bench: Bench) -> Runtime:
 
 
 def thread_of(runtime: Runtime, api: str, *tools: Tool, **settings: Any) -> Thread:
-    agent = Agent(MODELS[api], instructions="Be brief.", tools=tools, permissions={}, **settings)
+    agent = Agent(MODELS[api], instructions="Be brief.", tools=tools, permissions="allow", **settings)
     return runtime.thread("t", agent, session="s")
 
 
@@ -106,7 +106,11 @@ def test_a_thinking_budget_that_would_not_fit_leaves_compaction(tmp_path):
     async def story(bench: Bench) -> None:
         async with runtime_of(bench) as runtime:
             agent = Agent(
-                "anthropic:claude-sonnet-4", reasoning_effort="high", max_tokens=64_000, summariser=half, permissions={}
+                "anthropic:claude-sonnet-4",
+                reasoning_effort="high",
+                max_tokens=64_000,
+                summariser=half,
+                permissions="allow",
             )
             thread = runtime.thread("t", agent, session="s")
             await thread.run("one")

@@ -36,7 +36,7 @@ def thread(bench: Bench, runtime: Runtime, *more: Tool, **fields: Any) -> Thread
         return f"I saw {CANARY}"
 
     tools = [Tool(look, effect="read"), *more]
-    return runtime.thread("t", Agent("openai-chat:m", tools=tools, permissions={}), session="s", **fields)
+    return runtime.thread("t", Agent("openai-chat:m", tools=tools, permissions="allow"), session="s", **fields)
 
 
 def refusing(*replies: Any) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def runtime_of(bench: Bench, **health: Any) -> Runtime:
 
 def thread_of(runtime: Runtime, *models: str, tools: tuple[Tool, ...] = (), **settings: Any) -> Thread:
     return runtime.thread(
-        "t", Agent(models[0], fallbacks=models[1:], tools=tools, permissions={}, **settings), session="s"
+        "t", Agent(models[0], fallbacks=models[1:], tools=tools, permissions="allow", **settings), session="s"
     )
 
 

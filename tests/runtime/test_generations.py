@@ -36,7 +36,7 @@ def runtime_of(bench: Bench, *, window: int | None = None) -> Runtime:
 
 
 def thread_of(runtime: Runtime, *tools: Tool, name: str = "t", **settings: Any) -> Thread:
-    return runtime.thread(name, Agent(MODEL, tools=tools, permissions={}, **settings), session="s")
+    return runtime.thread(name, Agent(MODEL, tools=tools, permissions="allow", **settings), session="s")
 
 
 def summing_up(reply: Any, *replies: Any) -> dict[str, Any]:
@@ -426,7 +426,7 @@ def test_what_the_runtime_does_for_one_turn_or_one_send_opens_no_segment(tmp_pat
 
     async def story(bench: Bench) -> None:
         async with runtime_of(bench) as runtime:
-            agent = Agent(MODEL, fallbacks=["anthropic:n"], permissions={})
+            agent = Agent(MODEL, fallbacks=["anthropic:n"], permissions="allow")
             thread = runtime.thread("t", agent)
             for text in ("one", "two"):
                 await thread.run(text)
@@ -479,7 +479,16 @@ def test_an_effect_that_no_permission_names_still_asks_also_in_a_mode():
     agent = Agent(MODEL, permissions={"write": "allow"}, modes=modes)
     assert agent.permissions == {"write": "allow", "send": "ask", "exec": "ask"}
     assert agent.in_mode("plan").permissions == {"write": "deny", "send": "ask", "exec": "ask"}
-    assert Agent(MODEL, permissions={}).permissions == {}
+    assert (
+        Agent(MODEL, permissions={}).permissions
+        == Agent(MODEL).permissions
+        == dict.fromkeys(("write", "send", "exec"), "ask")
+    )
+    assert Agent(MODEL, permissions="allow").permissions == dict.fromkeys(("write", "send", "exec"), "allow")
+    assert (
+        Agent(MODEL, permissions="deny", modes={"do": Mode(permissions="allow")}).in_mode("do").permissions["exec"]
+        == "allow"
+    )
 
 
 @pytest.mark.parametrize(
@@ -487,6 +496,7 @@ def test_an_effect_that_no_permission_names_still_asks_also_in_a_mode():
     [
         ({"wirte": "allow"}, "'wirte' is no effect; there are read, write, send, exec, poll, wait"),
         ({"write": "yes"}, "write is 'yes'; it must be one of allow, ask, deny"),
+        ("yes", "write is 'yes'; it must be one of allow, ask, deny"),
     ],
 )
 def test_a_permission_that_cannot_be_is_said_at_once(given: Any, said: str):

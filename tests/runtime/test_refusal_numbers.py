@@ -49,7 +49,7 @@ class Work:
         access = Access(base_url=self.bench.provider.base_url)
         settings = Settings(database=str(self.bench.path), access={"openai-chat": access, "mistral": access})
         async with Runtime(settings=settings, clock=self.bench.clock) as runtime:
-            agent = Agent(FIRST, fallbacks=self.fallbacks, tools=self.tools, permissions={})
+            agent = Agent(FIRST, fallbacks=self.fallbacks, tools=self.tools, permissions="allow")
             yield runtime.thread("t", agent, kind=self.kind)
 
     async def deliver_two_events(self) -> None:
@@ -223,4 +223,4 @@ def test_two_frozen_calls_in_turn_are_blocked_at_call_33(tmp_path):
 
 def looping(runtime: Runtime, *tools: Tool) -> Thread:
     """Return a handle on a thread whose turn may have as many rounds as it likes."""
-    return runtime.thread("t", Agent(FIRST, tools=tools, permissions={}, max_rounds=None))
+    return runtime.thread("t", Agent(FIRST, tools=tools, permissions="allow", max_rounds=None))

@@ -25,7 +25,7 @@ from stoic.wiring import Runtime
 UNAUTHORISED = {"status": 401, "body": {"error": {"message": "no", "code": "invalid_api_key"}}}
 REFUSAL = ["text:I cannot", "finish:content_filter"]
 PLAIN = Agent("openai-chat:M", name="agent")
-OWNER = Agent("openai-chat:M", name="agent", tools=task_tools(), permissions={})
+OWNER = Agent("openai-chat:M", name="agent", tools=task_tools(), permissions="allow")
 
 
 async def owned(runtime: Runtime) -> None:
@@ -105,7 +105,7 @@ def test_a_call_is_asked_about_with_the_arguments_a_person_gave_it(tmp_path):
         return "done" if amount_usd in paid else "not_done"
 
     tool = Tool(pay, effect="send", approval=True, status=became_of)
-    agent = Agent("openai-chat:M", name="agent", tools=[tool], permissions={})
+    agent = Agent("openai-chat:M", name="agent", tools=[tool], permissions="allow")
 
     async def story(bench: Bench) -> None:
         manual(bench)
@@ -131,7 +131,7 @@ def test_an_approval_that_comes_too_late_is_none(tmp_path):
         return "paid"
 
     tool = Tool(pay, effect="send", approval=True, approval_seconds=60)
-    agent = Agent("openai-chat:M", name="agent", tools=[tool], permissions={})
+    agent = Agent("openai-chat:M", name="agent", tools=[tool], permissions="allow")
 
     async def story(bench: Bench) -> None:
         manual(bench)
@@ -185,7 +185,9 @@ def test_a_nested_task_has_no_more_than_its_owner(tmp_path):
     def danger(x: int) -> str:
         return str(x)
 
-    agent = Agent("openai-chat:M", name="agent", tools=[*task_tools(), Tool(danger, effect="read")], permissions={})
+    agent = Agent(
+        "openai-chat:M", name="agent", tools=[*task_tools(), Tool(danger, effect="read")], permissions="allow"
+    )
 
     async def story(bench: Bench) -> None:
         manual(bench)

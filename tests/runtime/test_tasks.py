@@ -39,7 +39,7 @@ def wait(*tasks: str, **more: Any) -> str:
 
 
 def owner(bench: Bench, runtime: Runtime, *tools: Any, name: str = "t") -> Thread:
-    agent = Agent("openai-chat:M", instructions="Be brief.", tools=[*task_tools(), *tools], permissions={})
+    agent = Agent("openai-chat:M", instructions="Be brief.", tools=[*task_tools(), *tools], permissions="allow")
     return runtime.thread(name, agent, session="s")
 
 

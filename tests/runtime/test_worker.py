@@ -53,7 +53,9 @@ def test_an_approval_waits_across_restarts_and_the_model_is_told_who_decided_wha
         paid.append((amount_usd, to))
         return "paid"
 
-    agent = Agent("openai-chat:M", tools=[Tool(pay, effect="send", approval=True, approval_seconds=60)], permissions={})
+    agent = Agent(
+        "openai-chat:M", tools=[Tool(pay, effect="send", approval=True, approval_seconds=60)], permissions="allow"
+    )
 
     async def story(bench: Bench) -> None:
         manual(bench)
@@ -121,7 +123,7 @@ def test_a_task_whose_key_is_not_accepted_waits_for_the_event_and_goes_on_once(t
 def test_the_end_of_a_task_ends_its_background_shells(tmp_path):
     (tmp_path / "w").mkdir()
     tools = background_shell_tools(Workspace(tmp_path / "w"))
-    agent = Agent("openai-chat:M", tools=tools, permissions={}, name="agent")
+    agent = Agent("openai-chat:M", tools=tools, permissions="allow", name="agent")
 
     async def story(bench: Bench) -> None:
         manual(bench)
@@ -236,7 +238,7 @@ def test_an_unknown_write_of_a_task_is_not_repeated_by_its_owner(tmp_path):
         ran.append(what)
         raise TimeoutError
 
-    agent = Agent("openai-chat:M", tools=[Tool(ship, effect="send"), *task_tools()], permissions={}, name="agent")
+    agent = Agent("openai-chat:M", tools=[Tool(ship, effect="send"), *task_tools()], permissions="allow", name="agent")
 
     async def story(bench: Bench) -> None:
         manual(bench)

@@ -72,7 +72,7 @@ from pathlib import Path
 async def main():
     access = Access(base_url=sys.argv[1], key=Secret(os.environ["UNUSUAL"]))
     settings = Settings(database=os.environ["STOIC_DB"], access={"openai-chat": access})
-    agent = Agent("openai-chat:m", tools=[shell_tool(Workspace(Path(".")))], permissions={})
+    agent = Agent("openai-chat:m", tools=[shell_tool(Workspace(Path(".")))], permissions="allow")
     async with Runtime(settings=settings) as runtime:
         ending = await runtime.thread("t", agent).run("go")
         print(ending.text)

@@ -36,7 +36,7 @@ def requests_of(script: list[Any], tools: list[Tool], folder: Path) -> tuple[lis
             settings = Settings(
                 database=str(folder / "log.db"), access={"openai-chat": Access(base_url=provider.base_url)}
             )
-            agent = Agent("openai-chat:m", instructions="Count words.", tools=tools, permissions={})
+            agent = Agent("openai-chat:m", instructions="Count words.", tools=tools, permissions="allow")
             async with Runtime(settings=settings) as runtime:
                 ending = await runtime.thread("t", agent).run("go")
             assert isinstance(ending, Outcome)

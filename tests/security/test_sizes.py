@@ -128,7 +128,7 @@ def test_a_reply_with_a_thousand_calls_is_answered_call_by_call(tmp_path: Path):
 
 async def turn(url: str, folder: Path) -> tuple[Outcome, list[str]]:
     settings = Settings(database=str(folder / "log.db"), access={"openai-chat": Access(base_url=url)})
-    agent = Agent("openai-chat:m", tools=workspace_tools(Workspace(folder)), permissions={})
+    agent = Agent("openai-chat:m", tools=workspace_tools(Workspace(folder)), permissions="allow")
     async with Runtime(settings=settings) as runtime:
         ending = await runtime.thread("t", agent).run("hi")
         rows = (await runtime.store.load("t")).rows

@@ -53,7 +53,7 @@ class Bench:
     async def say(self, text, model):
         """Send one message from a process of its own and return the outcome."""
         settings = Settings(database=self.path)
-        agent = Agent(f"{self.api}:{model}", instructions="Be brief.", tools=[pay], permissions={})
+        agent = Agent(f"{self.api}:{model}", instructions="Be brief.", tools=[pay], permissions="allow")
         async with Runtime(settings=settings, clock=self.clock, connect=self.connect) as runtime:
             outcome = await runtime.thread("t", agent, session="s").run(text)
         assert isinstance(outcome, Outcome)

@@ -7,9 +7,10 @@ import msgspec
 from stoic.cli.guidance import read_guidance
 from stoic.cli.inputs import read_workspace
 from stoic.cli.names import AGENT_NAME
+from stoic.cli.opening import absent_log, opened_log
 from stoic.cli.worker import make_agent
 from stoic.core.plan import Permission
-from stoic.errors import UnknownAgentError, UsageError
+from stoic.errors import NoSuchThreadError, UnknownAgentError, UsageError
 from stoic.records import Json, Record, ThreadRecord
 from stoic.runtime.agents import DEFAULT_MAX_ROUNDS, Agent
 from stoic.runtime.task_agents import for_task, spec_of
@@ -53,6 +54,21 @@ class Made(Record, frozen=True):
     def meta(self) -> dict[str, Json]:
         """Return it as a new thread keeps it."""
         return {"options": msgspec.to_builtins(self)}
+
+
+async def models_of(thread: str | None) -> list[str]:
+    """Return the models that a thread keeps, which come before every default; none: it is new, or keeps none."""
+    if thread is None or absent_log() is not None:
+        return []
+    async with opened_log() as store:
+        try:
+            record = (await store.load(thread, after_seq=1 << 60)).thread
+        except NoSuchThreadError:
+            return []
+    kept, own = record.meta.get("options", {}), record.meta.get("spec", {})
+    if record.meta.get("agent", AGENT_NAME) != AGENT_NAME:
+        return []
+    return [own["model"]] if own.get("model") else list(kept.get("models", []))
 
 
 class CliAgents:

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from stoic.cli.agents import Made
+from stoic.cli.agents import Made, models_of
 from stoic.cli.choosing import Choice, choose
 from stoic.cli.guidance import read_guidance
 from stoic.cli.inputs import check_budget, has_price, read_workspace
@@ -62,12 +62,13 @@ def prepare(options: WorkOptions, permission: Permission) -> Prepared:
     Raises:
         UsageError: the command line asks for something that cannot be
     """
-    choice = choose(options.models, options.base_url)
+    if options.goes_on and options.thread is not None:
+        raise UsageError("--continue and --thread both name a thread; give one of them")
+    thread = asyncio.run(newest_thread()) if options.goes_on else options.thread
+    choice = choose(options.models or asyncio.run(models_of(thread)), options.base_url)
     workspace = Workspace(read_workspace(options.workspace))
     for each in choice.models:
         check_budget(each, options.max_cost_usd, options.max_seconds)
-    if options.goes_on and options.thread is not None:
-        raise UsageError("--continue and --thread both name a thread; give one of them")
     guidance = read_guidance(workspace)
     made = Made(
         models=choice.models,
@@ -89,7 +90,7 @@ def prepare(options: WorkOptions, permission: Permission) -> Prepared:
         workspace=workspace,
         agent=agent,
         chosen=choice.models[0] if options.models else None,
-        thread=asyncio.run(newest_thread()) if options.goes_on else options.thread,
+        thread=thread,
         notes=[note for note in (choice.note, guidance.note, beginning, _unpriced(choice)) if note],
         made=made,
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from stoic.cli.names import AGENT_NAME
 from stoic.core.history import EFFECTS
-from stoic.core.plan import ASK_FOR_EFFECTS, DENY_EFFECTS, Permission
+from stoic.core.plan import Permission
 from stoic.runtime.agents import DEFAULT_MAX_ROUNDS, Agent, Mode
 from stoic.tools.builtin import journal_tools, workspace_tools
 from stoic.tools.http_get import http_get_tool
@@ -36,8 +36,6 @@ _PLAN = """\
 You are in plan mode: look, think, and say step by step what you would do. You have no tool that changes anything, and \
 nothing is to be changed now.
 """
-
-_PERMISSIONS: dict[str, dict[str, Permission]] = {"allow": {}, "ask": ASK_FOR_EFFECTS, "deny": DENY_EFFECTS}
 
 
 def make_agent(
@@ -92,7 +90,7 @@ def make_agent(
         instructions=_INSTRUCTIONS.format(root=root.root) + said,
         tools=tools,
         modes={"plan": Mode(instructions=_PLAN, tools=looking)},
-        permissions=_PERMISSIONS[permission],
+        permissions=permission,
         max_rounds=max_rounds,
         max_tokens_per_turn=max_tokens_per_turn,
         max_cost_usd=max_cost_usd,

@@ -76,5 +76,3 @@ class Plan(Record, frozen=True):
 
 ASK_FOR_EFFECTS: dict[str, Permission] = {"write": "ask", "send": "ask", "exec": "ask"}
 """SPEC §10: these ask until a person said otherwise; `read`, `poll` and `wait` do not."""
-DENY_EFFECTS: dict[str, Permission] = {"write": "deny", "send": "deny", "exec": "deny"}
-"""For a run that nobody watches and that was not allowed anything."""

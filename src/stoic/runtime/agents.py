@@ -39,8 +39,8 @@ class Mode(Record, frozen=True):
     """Stand below the agent's own."""
     tools: Sequence[str] | None = None
     """The names of those of the agent's tools that it has; None: all."""
-    permissions: dict[str, Permission] | None = None
-    """By effect; what is not named is as the agent says, and so is all of it where this is None."""
+    permissions: Mapping[str, Permission] | Permission | None = None
+    """By effect, or one word for `write`, `send` and `exec`; what is not named is as the agent says."""
 
 
 class Agent:
@@ -53,7 +53,7 @@ class Agent:
         fallbacks: Sequence[str] = (),
         instructions: str = "",
         tools: Sequence[Tool | Callable[..., Any]] = (),
-        permissions: dict[str, Permission] | None = None,
+        permissions: Mapping[str, Permission] | Permission | None = None,
         max_rounds: int | None = DEFAULT_MAX_ROUNDS,
         max_tokens_per_turn: int | None = None,
         max_cost_usd: float | None = None,
@@ -78,8 +78,8 @@ class Agent:
                 a credential or the configuration; never after a refusal
             instructions: the system prompt
             tools: tools, or typed functions, which then count as having the effect `write`
-            permissions: by effect: `allow`, `ask` or `deny`; of `write`, `send` and `exec` what is not named asks, unless
-                nothing is: `{}` lets everything run
+            permissions: by effect: `allow`, `ask` or `deny`; of `write`, `send` and `exec` what is not named asks. One word
+                alone counts for these three
             max_rounds: rounds of one turn, None for no bound; default 64
             max_tokens_per_turn: input and output tokens of one turn together; default no bound
             max_cost_usd: what one turn may cost; default no bound
@@ -199,20 +199,25 @@ class Agent:
         return merged(given, native_parameters(connection.api, self.output.facts, has_tools=bool(self.tools)))
 
 
-def _permissions(given: dict[str, Permission] | None, rest: dict[str, Permission]) -> dict[str, Permission]:
-    """Return the permissions by effect: what is given, then the rest; an empty one lets everything run.
+def _permissions(
+    given: Mapping[str, Permission] | Permission | None, rest: Mapping[str, Permission]
+) -> dict[str, Permission]:
+    """Return the permissions by effect: what is given, then the rest.
 
     Raises:
         UsageError: an effect or a permission is none
     """
-    for effect, permission in (given or {}).items():
+    named: dict[str, Permission] = (
+        dict.fromkeys(ASK_FOR_EFFECTS, given) if isinstance(given, str) else dict(given or {})
+    )
+    for effect, permission in named.items():
         if effect not in get_args(Effect):
             raise UsageError(f"permissions: {effect!r} is no effect; there are {', '.join(get_args(Effect))}")
         if permission not in get_args(Permission):
             raise UsageError(
                 f"permissions: {effect} is {permission!r}; it must be one of {', '.join(get_args(Permission))}"
             )
-    return {} if given == {} else rest | (given or {})
+    return {**rest, **named}
 
 
 def _bounds(name: str, given: Bounds | None) -> Bounds:

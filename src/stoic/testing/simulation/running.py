@@ -118,8 +118,9 @@ def _without(best: Failure, parts: Iterable[int], leave_out: Callable[[Setting, 
 def _tried(best: Failure, setting: Setting) -> Failure | None:
     """Return what fails in the same way and is no longer a story; what nobody had foreseen is of many kinds."""
     _, failure = run(setting)
-    is_same = failure is not None and failure.invariant == best.invariant
-    return failure if is_same and len(failure.story) <= len(best.story) else None
+    if failure is None or failure.invariant != best.invariant:
+        return None
+    return failure if len(failure.story) <= len(best.story) else None
 
 
 # ---- one run --------------------------------------------------------------------------------------

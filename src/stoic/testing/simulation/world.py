@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from stoic.core.plan import ASK_FOR_EFFECTS
 from stoic.errors import UnknownAgentError
 from stoic.ports import Connection, HeldLeaseError, Store
 from stoic.records import InboxEntry, Lease, Owner, Step, ThreadRecord
@@ -159,7 +158,7 @@ def _made_agent(thread: str, vendor: str, *, ends: bool) -> Agent:
         fallbacks=[following.model, _FOLLOWING[following.name].model],
         instructions=f"You belong to {thread}.",
         tools=[*HANDS, *([] if ends else _task_tools())],
-        permissions=ASK_FOR_EFFECTS if asks else {},
+        permissions="ask" if asks else "allow",
         max_rounds=MAX_ROUNDS,
         modes={"act": Mode(instructions="You act.")},
     )
