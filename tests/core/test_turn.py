@@ -291,6 +291,14 @@ def test_a_cancel_before_the_message_does_not_stop_it_and_one_after_it_does():
     assert world.inbox == []
 
 
+@pytest.mark.parametrize("kind", ["cancel", "answer", "wake"])
+def test_what_comes_when_no_turn_is_open_and_asks_for_none_leaves_nothing_waiting(kind):
+    world = World(plan(), scripted(said("ok")))
+    world.put(kind)
+    assert run(world) is None
+    assert (world.inbox, world.rows) == ([], [])
+
+
 def test_messages_are_answered_one_turn_each_in_order():
     world = World(plan(), scripted(said("ok")))
     world.message("one")

@@ -344,3 +344,19 @@ def test_a_stop_that_comes_while_a_turn_is_being_parked_is_not_lost(tmp_path):
             assert (await runtime.tasks.status("job")).outcome == "cancelled"
 
     play(tmp_path, [['tool:task_start({"brief": "y"})'], ['tool:task_wait({"tasks": ["job.1.1.0"]})']], story)
+
+
+def test_a_stop_that_comes_as_a_task_ends_leaves_nothing_to_wait_for(tmp_path):
+    async def story(bench: Bench) -> None:
+        async with quiet(bench, OWNER) as runtime:
+            await owned(runtime)
+            await runtime.tasks.start("x", owner="t", task="job")
+            await until_ended(runtime.worker(), runtime, "job")
+            # Another process had looked at the task before it ended.
+            await put(runtime, "cancel", {}, thread="job")
+            await until_ended(runtime.worker(), runtime, "job")
+            assert await runtime.store.inbox("job") == []
+            assert await runtime.tasks.open_under("t") == []
+            assert (await runtime.tasks.status("job")).outcome == "completed"
+
+    play(tmp_path, [["text:Done."], ["text:I heard."]], story)

@@ -15,6 +15,8 @@ from stoic.records import Draft, InboxEntry
 
 _ASKS = frozenset({"message", "event", "result"})
 """Rows that a model has to answer."""
+_VAIN = frozenset({"wake", "cancel", "answer"})
+"""Entries that ask for nothing where no turn is open and none begins."""
 OPENS = frozenset({"message", "event", "wake", "grant"})
 """Entries that make a thread run."""
 
@@ -71,9 +73,9 @@ def take_answers(ctx: Context, inbox: list[InboxEntry]) -> Part[None]:
         yield from commit(ctx, Commit(rows=rows, inbox_taken=[entry.id for entry in taken]))
 
 
-def take_vain_wakes(ctx: Context, inbox: list[InboxEntry]) -> Part[None]:
-    """Take what was to wake a thread that has nothing to do: it must not look as if it had."""
-    vain = [entry.id for entry in inbox if entry.kind == "wake"]
+def take_vain(ctx: Context, inbox: list[InboxEntry]) -> Part[None]:
+    """Take what was to wake, stop or answer a turn of a thread that has none: it must not look as if there were work."""
+    vain = [entry.id for entry in inbox if entry.kind in _VAIN]
     if vain:
         yield from commit(ctx, Commit(inbox_taken=vain))
 

@@ -34,7 +34,7 @@ from stoic.core.endings import break_off, close_calls, fail, finish, give_up, in
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.health import Says, says
 from stoic.core.history import History
-from stoic.core.opening import open_turn, take_answers, take_events, take_reveals, take_vain_wakes
+from stoic.core.opening import open_turn, take_answers, take_events, take_reveals, take_vain
 from stoic.core.output import NUDGE_REASON, judge, nudge, unmet, value_of
 from stoic.core.parking import for_routes, park
 from stoic.core.plan import Candidate, Plan
@@ -88,7 +88,7 @@ def turn(
             yield from take_boundaries(ctx, inbox)
         opened = yield from open_turn(ctx, inbox)
         if opened is None:
-            yield from take_vain_wakes(ctx, inbox)
+            yield from take_vain(ctx, inbox)
             return None
         inbox = [entry for entry in inbox if entry.position > opened.position and entry.kind != "wake"]
     ctx.arrive(inbox)
