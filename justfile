@@ -45,13 +45,9 @@ quick *arguments:
 sim minutes="3":
     stoic sim --minutes {{ minutes }}
 
-# Kill that many processes of 20 threads, one after the other, at random moments.
-crash kills="100":
+# Kill that many processes at random moments, three at a time on one database: a program of 20 threads and two of `stoic up`.
+crash-all kills="500":
     STOIC_CRASH_KILLS={{ kills }} pytest -q -s tests/crash/test_kill.py
-
-# Kill `stoic up` that often, two at a time on one database, at random moments.
-crash-up kills="300":
-    STOIC_UP_KILLS={{ kills }} pytest -q -s tests/crash/test_up.py
 
 # Cut the power under a working runtime that often.
 power cuts="2000":

@@ -59,7 +59,7 @@ def check(folder: Path, known: Known, steps: list[Kept]) -> Known:
     if not (folder / DATABASE).exists():
         assert known == Known(), "the database is lost, though something was acknowledged"
         return known
-    asyncio.run(_read(folder / DATABASE))
+    asyncio.run(read_log(folder / DATABASE))
     connection = apsw.Connection(str(folder / DATABASE))
     try:
         return _Found(connection).check(known, steps)
@@ -97,7 +97,7 @@ def check_rest(folder: Path, owner: str) -> None:
     assert opened.keys() == ended.keys(), "a turn has no end"
 
 
-async def _read(path: Path) -> None:
+async def read_log(path: Path) -> None:
     """Open the log as a runtime does, fold every thread and render what a model sees of it."""
     store = SqliteStore(path)
     await store.open()

@@ -13,7 +13,7 @@ import pytest
 
 from stoic.testing import RecordedRequest, ScriptedProvider
 
-_DRIVER = Path(__file__).parent / "dying.py"
+_ROOT = Path(__file__).parents[2]
 READS = ("look", "look_in_thread", "dump", "fail")
 WRITES = ("mark", "mark_in_thread")
 ENDS = {
@@ -35,7 +35,8 @@ class Scene:
 
     def run(self, moment: str) -> subprocess.CompletedProcess[str]:
         arguments = [str(self.folder / "log.db"), self.provider.base_url, str(self.folder / "side"), moment]
-        return subprocess.run([sys.executable, str(_DRIVER), *arguments], capture_output=True, text=True, check=False)
+        command = [sys.executable, "-m", "tests.crash.dying", *arguments]
+        return subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
 
     def crash(self, moment: str) -> None:
         died = self.run(moment)
