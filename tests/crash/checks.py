@@ -67,9 +67,21 @@ class Found:
     def of_kind(self, *kinds: str) -> list[Row]:
         return [row for row in self.rows if row.kind in kinds]
 
+    def counts(self) -> Counter[str]:
+        """Count rows, turns, ends of tasks, writes, notices and what of them was posted."""
+        counted = Counter(rows=len(self.rows), turns=len(self.outcomes), notices=len(self.notices))
+        counted.update(notices_posted=len(self.scene.hooks.posted), reads=len(self.of_tools("look")))
+        counted.update(f"writes_{self.operations[each][3]}" for each in self.of_tools("mark", "shell"))
+        counted.update(f"tasks_{status}" for _, _, status, _ in self.deliveries)
+        return counted
+
+    def of_tools(self, *tools: str) -> list[str]:
+        """Return the operations of tools that do something outside."""
+        return [operation for operation, (_, tool, *_) in self.operations.items() if tool in tools]
+
 
 def check(scene: Scene) -> Counter[str]:
-    """Check everything, and return how many writes stand in which state."""
+    """Check everything, and return what there was to check, counted."""
     asyncio.run(read_log(scene.bench.database))
     found = Found(scene)
     _check_acknowledged(found)
@@ -82,7 +94,7 @@ def check(scene: Scene) -> Counter[str]:
     _check_notices(found)
     _check_commands(found)
     assert not list(Path(f"{scene.bench.database}-ends").glob("*")), "ends of calls are left that nobody needs"
-    return Counter(state for _, _, effect, state, _ in found.operations.values() if effect in {"write", "exec"})
+    return found.counts()
 
 
 def _check_acknowledged(found: Found) -> None:

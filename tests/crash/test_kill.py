@@ -16,23 +16,23 @@ KILLS = int(os.environ.get("STOIC_CRASH_KILLS", "12"))
 
 def test_nothing_is_lost_stuck_or_done_twice_when_processes_are_killed_again_and_again(tmp_path):
     dice, begun, killed, databases = Dice(20_261_130), time.monotonic(), 0, 0
-    aims, met, stood, effects = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    aims, met, stood, checked = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     while killed < KILLS:
         scene = Scene(tmp_path / str(databases), dice)
         scene.play(KILLS - killed)
-        effects += check(scene)
+        checked += check(scene)
         killed += scene.kills
         databases += 1
         aims += scene.aims
         met += scene.met
         stood += scene.stood
-    assert effects["unknown"], "no kill met a running write: the test tests nothing"
+    assert checked["writes_unknown"], "no kill met a running write: the test tests nothing"
     sys.stdout.write(
         f"{killed} kills on {databases} databases in {time.monotonic() - begun:.0f} s, and all is as it should be\n"
         f"  aimed at: {_said(aims)}\n"
         f"  met a thread there: {_said(met)}\n"
         f"  threads that stood there: {_said(stood)}\n"
-        f"  writes: {_said(effects)}\n"
+        f"  checked: {_said(checked)}\n"
     )
 
 
