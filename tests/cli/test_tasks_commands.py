@@ -1,11 +1,14 @@
 """`stoic tasks`: background work as a person and a program start, see and end it."""
 
+import asyncio
 import json
 
 from tests.cli.background import REFUSAL, Up, inside, reach, start_task
 
 from stoic.core.notes import START_ANEW
-from stoic.testing import ScriptedProvider
+from stoic.records import InboxEntry
+from stoic.store.sqlite import SqliteStore
+from stoic.testing import RecordedRequest, ScriptedProvider
 
 FAILS = {"status": 400, "body": {"error": {"message": "no"}}}
 CANARY = "canary-in-a-brief"
@@ -158,6 +161,26 @@ def test_a_task_is_stopped_with_evidence_whoever_has_it_and_a_message_lets_it_go
             up.wait_for("^job · turn 2 completed")
             assert up.drain() == 0
     assert inside(bench, "tasks", "stop", "job").stdout.startswith("job had ended before; nothing is changed\n")
+
+
+def test_run_waits_for_no_task_that_was_told_to_stop_as_it_ended(bench):
+    async def stop_too_late() -> None:
+        store = SqliteStore(bench.database)
+        await store.open()
+        await store.put(InboxEntry(id="stop", thread="t.1.1.0", kind="cancel", content={}, created_at=1))
+        await store.close()
+
+    def script(request: RecordedRequest) -> list[str]:
+        messages = request.json["messages"]
+        if messages[-1]["content"] == "begin":
+            return ['tool:task_start({"brief": "job"})']
+        return ["text:all is done" if messages[-1]["content"] == "and now?" else "text:ok"]
+
+    with ScriptedProvider(script) as provider:
+        assert bench.stoic(*bench.working(provider, "begin", "--thread", "t")).returncode == 0
+        asyncio.run(stop_too_late())
+        done = bench.stoic(*bench.working(provider, "and now?", "--thread", "t"))
+    assert (done.stdout, done.returncode) == ("all is done\n", 0)
 
 
 def test_wrong_usage_is_one_line_and_looking_creates_no_log(bench):
