@@ -26,6 +26,8 @@ def test_nothing_is_lost_stuck_or_done_twice_when_processes_are_killed_again_and
         aims += scene.aims
         met += scene.met
         stood += scene.stood
+        sys.stdout.write(f"{killed} kills, {databases} databases, {time.monotonic() - begun:.0f} s\n")
+        sys.stdout.flush()
     assert checked["writes_unknown"], "no kill met a running write: the test tests nothing"
     sys.stdout.write(
         f"{killed} kills on {databases} databases in {time.monotonic() - begun:.0f} s, and all is as it should be\n"
