@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from datetime import datetime
 from typing import IO
 
 from msgspec.structs import replace
@@ -17,6 +16,7 @@ from stoic.cli.timeline import moment
 from stoic.cli.zones import machine_zone
 from stoic.core.schedules import next_due, parse, zone_of
 from stoic.errors import UsageError
+from stoic.moments import date_of
 from stoic.ports import Store
 from stoic.records import Record, Schedule
 from stoic.wiring import RandomIds, SystemClock
@@ -215,4 +215,4 @@ def _local(schedule: Schedule, epoch_ms: int) -> str:
         zone = zone_of(schedule.zone)
     except UsageError:
         return moment(epoch_ms)
-    return f"{datetime.fromtimestamp(epoch_ms / 1000, zone):%Y-%m-%d %H:%M} {one_line(schedule.zone)}"
+    return f"{date_of(epoch_ms, zone):%Y-%m-%d %H:%M} {one_line(schedule.zone)}"

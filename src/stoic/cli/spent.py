@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from datetime import UTC, datetime
 from typing import IO
 
 from stoic.cli import exits
@@ -11,6 +10,7 @@ from stoic.cli.opening import log_to_list, opened_log
 from stoic.cli.screen import Style
 from stoic.cli.wording import budget_said, cost_said
 from stoic.core.budget import uses
+from stoic.moments import date_of
 from stoic.records import DAY_MS, Record, Spending, Spent
 from stoic.settings import read_settings
 from stoic.wiring import SystemClock
@@ -75,7 +75,7 @@ async def _read(thread: str | None, since_ms: int) -> list[Spending]:
 
 def _row(found: Spending) -> SpentRow:
     return SpentRow(
-        day=f"{datetime.fromtimestamp(found.day_ms / 1000, UTC):%Y-%m-%d}",
+        day=f"{date_of(found.day_ms):%Y-%m-%d}",
         thread=found.root or None,
         rounds=found.spent.rounds,
         tokens=found.spent.tokens,

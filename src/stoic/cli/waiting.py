@@ -1,16 +1,15 @@
 """What a parked turn waits for and until when, in a person's words."""
 
-from datetime import UTC, datetime
-
 import msgspec
 
 from stoic.cli.cleaning import one_line, quoted
+from stoic.moments import date_of
 from stoic.records import Json, Parked
 
 
 def moment(epoch_ms: int) -> str:
     """Return a time as people write it, in UTC."""
-    return f"{datetime.fromtimestamp(epoch_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{date_of(epoch_ms):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def waits_said(parked: Json) -> str:

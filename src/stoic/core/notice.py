@@ -8,13 +8,13 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from stoic.core.budget import Use
 from stoic.core.commands import Route
 from stoic.core.notice_forms import DIGEST, FORMS
 from stoic.core.quarantine.template import OTHER, field
 from stoic.core.refusal import FROZEN_AT, RefusalState, rule
+from stoic.moments import date_of
 from stoic.records import DAY_MS, Health, Notice, Operation, Question, Record, StoredNotice
 
 GRANTED_CALLS = 10
@@ -197,11 +197,11 @@ def _category(category: str | None) -> str:
 
 
 def _date(ms: int) -> str:
-    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d}"
+    return f"{date_of(ms):%Y-%m-%d}"
 
 
 def _moment(ms: int) -> str:
-    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{date_of(ms):%Y-%m-%d %H:%M} UTC"
 
 
 # ---- how many a day -----------------------------------------------------------------------------

@@ -39,6 +39,7 @@ _BY_SEQ = attrgetter("seq")
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 _decode_rows = msgspec.json.Decoder(list[Row]).decode
+_decode_object = msgspec.json.Decoder(dict[str, Json]).decode
 _decode_health = msgspec.json.Decoder(Health).decode
 
 
@@ -131,7 +132,7 @@ def thread_from(values: Values) -> ThreadRecord:
         epoch=epoch,
         owner=owner,
         title=title,
-        meta=_decode(meta) if meta else {},
+        meta=_decode_object(meta) if meta else {},
         phase=phase,
         parked=_decode(parked) if parked else None,
         wake_at_ms=wake_at_ms,

@@ -17,7 +17,7 @@ _MEANINGS: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.CorruptError, _DAMAGED),
     (apsw.IOError, "reading or writing failed; check the disk"),
 )
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What is raised for a stored value that is none of ours."""
 
 

@@ -1,10 +1,10 @@
 """Built-in `remember` and `recall`: what agents of one scope keep across threads, found again by its words (SPEC §14)."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from stoic.core.rows import kind_of
 from stoic.errors import ToolDeclarationError
+from stoic.moments import date_of
 from stoic.ports import Store
 from stoic.records import Memory
 from stoic.tools.context import OperationId, ToolContext
@@ -119,7 +119,7 @@ def _shown(found: list[Memory]) -> str:
     lines, length = list[str](), 0
     for number, memory in enumerate(found):
         tags = f" (tags: {', '.join(memory.tags)})" if memory.tags else ""
-        line = f"- {datetime.fromtimestamp(memory.created_at / 1000, UTC):%Y-%m-%d}: {memory.text}{tags}"
+        line = f"- {date_of(memory.created_at):%Y-%m-%d}: {memory.text}{tags}"
         length += len(line)
         if length > LIMIT_RESULT_CHARACTERS:
             lines.append(f"[{len(found) - number} more were found; look for fewer or other words]")
