@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.core.world import ROUTE, Life, World, called, http, plan, run, said, scripted, tool
 
 from stoic.core.budget import Bounds, Limits, cost_usd, spent_by, unusable_bound
-from stoic.core.commands import Cancelled, Next, Send
+from stoic.core.commands import Cancelled, Next
 from stoic.core.plan import Candidate
 from stoic.prices import facts_of, price_of
 from stoic.records import Draft, Outcome, Price, Spent, Usage
@@ -192,14 +192,6 @@ def test_what_rows_tell_of_sends_is_counted_once():
 def test_a_bound_that_nothing_could_keep_to_is_said(bad: float):
     assert str(unusable_bound(Bounds(cost_usd=bad))).startswith("cost_usd is ")
     assert unusable_bound(Bounds(rounds=1)) is None
-
-
-def test_a_send_never_outlasts_the_turns_time():
-    world = world_of(said("ok"), max_seconds=5)
-    outcome_of(world)
-    send = world.sends[0][0]
-    assert isinstance(send, Send)
-    assert send.deadline_ms == world.rows[0].created_at + 5_000
 
 
 def test_the_table_knows_the_models_people_use():

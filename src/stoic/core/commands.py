@@ -66,14 +66,15 @@ class Route(Record, frozen=True):
 
 
 class Send(Record, frozen=True):
-    """Send the view up to `upto_seq` once; answered by `Replied` or `Cancelled`."""
+    """Send the view up to `upto_seq` once; answered by `Replied` or `Cancelled`.
+
+    What ends it before the provider did, a person or the turn's own time, is a `Cancelled`: it says nothing of the route.
+    """
 
     round: int
     attempt: int
     route: Route
     upto_seq: int
-    deadline_ms: int | None = None
-    """When the turn's own time is over; None: only the transport's bounds hold."""
     max_tokens: int | None = None
     """The longest reply that the provider said it has room for; None: as the agent says."""
     plain: bool = False
@@ -141,8 +142,6 @@ class Summarise(Record, frozen=True):
     route: Route
     upto_seq: int
     kept: list[int]
-    deadline_ms: int | None = None
-    """As of a `Send`."""
     may_repeat: bool = True
     """As of a `Send`."""
 

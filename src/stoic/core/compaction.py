@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from stoic.core import notes, notice
 from stoic.core.attempts import failed_send, refused_bytes, verdict_on
-from stoic.core.budget import cost_usd, deadline_ms
+from stoic.core.budget import cost_usd
 from stoic.core.commands import Cancelled, Commit, Remembered, Summarise, Summarised
 from stoic.core.endings import give_up, withdrawn
 from stoic.core.failures import Axis, FailureClass
@@ -111,12 +111,10 @@ def _compact(
     if not _may_ask(ctx, human=human):
         return _missed(ctx, cause, "blocked")
     yield from withhold_known(ctx)
-    turn = history.open_turn
     command = Summarise(
         route=_bound(ctx).route,
         upto_seq=history.last_seq,
         kept=[row.seq for row in kept_rows(history)],
-        deadline_ms=None if turn is None else deadline_ms(ctx.plan.limits, turn),
         may_repeat=human,
     )
     said = yield from ask_or_cancel(ctx, command, (Summarised, Remembered))

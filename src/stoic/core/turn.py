@@ -152,7 +152,6 @@ def _attempt(ctx: Context) -> Part[Ending | Cancelled | None]:
         attempt=state.failed_attempts + 1,
         route=candidate.route,
         upto_seq=ctx.history.last_seq,
-        deadline_ms=deadline_ms(ctx.plan.limits, state),
         max_tokens=state.max_tokens,
         may_repeat=ctx.is_human or ctx.history.refusal_of(candidate.route.provider) is not None,
         plain=ctx.history.is_plain(candidate.route.provider, candidate.route.model),

@@ -190,9 +190,8 @@ class Runner:
         try:
             command = next(generator)
             while True:
+                timer = timer or self._timer(plan)
                 event = await self._perform(command, keep_lease=keep_lease)
-                if timer is None and plan.limits.max_seconds is not None and self._live.history.open_turn is not None:
-                    timer = asyncio.create_task(self._end_in_time(plan))
                 command = generator.send(event)
         except StopIteration as stopped:
             return stopped.value
@@ -203,13 +202,16 @@ class Runner:
             # Whatever ends this early, the caller's own cancellation or a lost lease: no call runs on unwatched.
             await self._execution.cancel()
 
-    async def _end_in_time(self, plan: Plan) -> None:
-        """Stop the turn when its own time is over, whatever it waits for then."""
+    def _timer(self, plan: Plan) -> asyncio.Task[None] | None:
+        """Begin to watch the time of the open turn; None: there is none yet, or its time has no bound."""
         state = self._live.history.open_turn
         until_ms = None if state is None else deadline_ms(plan.limits, state)
-        if until_ms is not None:
-            await self._clock.sleep_until(until_ms)
-            self._cancel.end_in_time()
+        return None if until_ms is None else asyncio.create_task(self._end_in_time(until_ms))
+
+    async def _end_in_time(self, until_ms: int) -> None:
+        """Stop the turn when its own time is over, whatever it waits for then."""
+        await self._clock.sleep_until(until_ms)
+        self._cancel.end_in_time()
 
     async def _perform(self, command: Command, *, keep_lease: bool) -> Event:
         match command:

@@ -1,7 +1,6 @@
 """One send: the request's bytes out, provisional deltas to subscribers, the report back."""
 
 import hashlib
-import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
@@ -90,9 +89,9 @@ class Sender:
             else:
                 emit(CallAnnounced(round=number, attempt=attempt, tool=text))
 
-        return await connection.send.send(self._request(connection, body, command.deadline_ms), on_delta)
+        return await connection.send.send(self._request(connection, body), on_delta)
 
-    def _request(self, connection: Connection, body: bytes, deadline_ms: int | None) -> Request:
+    def _request(self, connection: Connection, body: bytes) -> Request:
         return Request(
             url=connection.url,
             headers=connection.headers,
@@ -100,7 +99,7 @@ class Sender:
             provider=connection.provider,
             api=connection.api,
             model=connection.model,
-            deadline_ms=min(self._outside.clock.now_ms() + self._deadline_ms, deadline_ms or sys.maxsize),
+            deadline_ms=self._outside.clock.now_ms() + self._deadline_ms,
         )
 
     async def differs(self, command: Compare) -> bool:
@@ -133,7 +132,7 @@ class Sender:
         model = f"{connection.provider}:{connection.model}"
         self._emit(CompactionStarted(model=model, simulated=connection.simulated))
         async with self._room(connection.key):
-            report = await connection.send.send(self._request(connection, body, command.deadline_ms), _ignore)
+            report = await connection.send.send(self._request(connection, body), _ignore)
         return Summarised(report=report, request_hash=digest, now_ms=clock.now_ms())
 
     def _connection(self, route: Route) -> Connection:
