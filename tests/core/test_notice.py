@@ -14,7 +14,7 @@ from stoic.core.commands import Route
 from stoic.core.loops import Rule
 from stoic.core.notice_forms import BUDGET_PER_DAY, DIGEST, FORMS
 from stoic.core.refusal import FROZEN_AT, PROBE_DELAYS_MS, RefusalState, duration, rule
-from stoic.records import Health, Notice, Operation, Question, StoredNotice
+from stoic.records import Health, Notice, Operation, Outcome, Question, StoredNotice
 
 SEGMENT = "t.1#1"
 NOW_MS = 1_796_000_000_000  # 2026-11-30 00:53:20 UTC
@@ -207,6 +207,9 @@ def foreign(text):
         notice.access_revoked("t", ROUTE, "abc", text, NOW_MS),
         notice.decision_wanted("t", SEGMENT, ROUTE, text),
         notice.stuck_loop("t", 1, text),
+        notice.turn_ended(
+            Outcome(outcome="failed", thread="t", turn=1, failure_class=text), replace(ROUTE, model=text)
+        ),
         notice.unknown_operation(operation(tool=text, effect=text)),
         notice.route_closed("t", ROUTE, closed(failure_class=text, waits_for=text)),
         notice.compaction_refused("t", SEGMENT, ROUTE, text),
@@ -232,11 +235,15 @@ def test_no_foreign_text_gets_into_a_notice(text):
 
 
 def test_every_form_is_used_and_every_field_of_a_form_is_filled():
-    told = [*foreign("x"), notice.gate_violation("t", 1), notice.digest([stored(1)], 2, NOW_MS), notice.trial(1)]
-    told += [
-        notice.budget("t", Use(scope=scope, bound="tokens", used=used, limit=10), 1)
-        for scope in ("thread", "day")
-        for used in (8, 10)
+    near = Use(scope="day", bound="rounds", used=4, limit=5)
+    told = [
+        *foreign("x"),
+        notice.turn_ended(Outcome(outcome="failed", thread="t", turn=1, failure_class="network"), None),
+        notice.gate_violation("t", 1),
+        notice.budget("t", near, NOW_MS),
+        notice.budget("t", replace(near, used=5), NOW_MS),
+        notice.digest([stored(1)], 2, NOW_MS),
+        notice.trial(1),
     ]
     assert {each.kind for each in told} == {form.kind for form in FORMS.values()}
     assert [each.key for each in told if "{" in said(each) or "None" in said(each)] == []

@@ -259,3 +259,23 @@ def test_an_unknown_write_of_a_task_is_not_repeated_by_its_owner(tmp_path):
         ["M", "text:unknown it stays"],
     ]
     play(tmp_path, script, story)
+
+
+def test_a_person_is_told_of_each_turn_that_fails_where_nobody_watches(tmp_path):
+    agent = Agent("openai-chat:M")
+
+    async def story(bench: Bench) -> None:
+        async with quiet(bench, agent) as runtime:
+            thread = runtime.thread("t", agent)
+            for number in (1, 2):
+                await thread.post("schedule", {"prompt": "canary-51cc"})
+                await until_ended(runtime.worker(), runtime, "t")
+                assert len(await rows_of(runtime, "t", "outcome")) == number
+            assert outcome(await thread.run("and now")).outcome == "failed"
+            told = [each.notice for each in reversed(await runtime.store.notices())]
+        assert [each.key for each in told] == ["turn_ended:t:1", "turn_ended:t:2"]
+        assert "failed (invalid_request), with openai-chat:M" in told[0].text
+        assert "canary" not in repr(told)
+
+    wrong = {"status": 400, "body": {"error": {"message": "no canary-51cc", "type": "invalid_request_error"}}}
+    play(tmp_path, {"replies": [], "default": wrong}, story)

@@ -345,11 +345,24 @@ def _end(
         and not frozen
     ]
     row = draft(ctx, role="system", kind="outcome", content=outcome)
+    step["notices"] = step.get("notices") or _untold(ctx, outcome)
     if ctx.is_task:
         step["deliveries"] = [(yield from _delivery(ctx, outcome, step.get("operations")))]
     all_health, all_views = [*(health or []), *freed], [*(views or []), *nudges]
     yield from commit(ctx, Commit(rows=[*rows, row], health=all_health, views=all_views, **step))  # pyright: ignore[reportArgumentType] - fields of Commit
     return outcome
+
+
+def _untold(ctx: Context, outcome: Outcome) -> list[Notice]:
+    """Return what a person is told of an ending that nobody watched and that no other notice tells.
+
+    Owners hear of their tasks by deliveries, and refusals have notices of their own, which come once in a segment (SPEC §8).
+    """
+    is_seen = ctx.plan.is_attended or ctx.plan.task.owner is not None
+    is_stopped_by_hand = outcome.outcome == "cancelled" and outcome.failure_class is None
+    if is_seen or outcome.outcome == "completed" or outcome.refused or is_stopped_by_hand:
+        return []
+    return [notice.turn_ended(outcome, ctx.candidate.route if ctx.plan.candidates else None)]
 
 
 def _delivery(ctx: Context, outcome: Outcome, changed: object) -> Part[Delivery]:

@@ -15,7 +15,7 @@ from stoic.core.notice_forms import DIGEST, FORMS
 from stoic.core.quarantine.template import OTHER, field
 from stoic.core.refusal import FROZEN_AT, RefusalState, rule
 from stoic.moments import date_of
-from stoic.records import DAY_MS, Health, Notice, Operation, Question, Record, StoredNotice
+from stoic.records import DAY_MS, Health, Notice, Operation, Outcome, Question, Record, StoredNotice
 
 GRANTED_CALLS = 10
 """What the notice of a stopped loop offers; a person may write another number."""
@@ -80,6 +80,19 @@ def stuck_loop(thread: str, turn: int, loop_rule: str | None) -> Notice:
     """Say that a turn was stopped as a loop; `loop_rule` is the id of the detector's rule."""
     by = f" (rule {field(loop_rule)})" if loop_rule else ""
     return _notice("stuck_loop", thread, turn=turn, loop_rule=by, calls=GRANTED_CALLS)
+
+
+def turn_ended(outcome: Outcome, route: Route | None) -> Notice:
+    """Say that a turn which nobody watched did not complete; `route` is the one it was at, None: it had none."""
+    why = outcome.failure_class or outcome.reason
+    return _notice(
+        "turn_ended",
+        outcome.thread,
+        turn=outcome.turn,
+        outcome=field(outcome.outcome),
+        why=f" ({field(why)})" if why else "",
+        asked_model="" if route is None else f", with {_model(route.provider, route.model)}",
+    )
 
 
 def unknown_operation(operation: Operation) -> Notice:

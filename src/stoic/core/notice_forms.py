@@ -97,6 +97,15 @@ FORMS: dict[str, NoticeForm] = {
         "message, or allow it some further calls.",
         actions=("stoic resume {thread} --allow {calls}", _LOOK, _SWITCH),
     ),
+    "turn_ended": NoticeForm(
+        kind="turn_ended",
+        priority="normal",
+        key="turn_ended:{thread_id}:{turn}",
+        when="a turn that nobody watches does not complete and no other notice says so, but a task's that a thread owns; once "
+        "for each turn",
+        text="Turn {turn} did not complete while nobody watched: {outcome}{why}{asked_model}.",
+        actions=(_LOOK, "stoic run --thread {thread} MESSAGE"),
+    ),
     "unknown_operation": NoticeForm(
         kind="unknown_operation",
         priority="normal",

@@ -292,6 +292,7 @@ class Engine:
                     thread_kind=live.record.kind,
                     thread_scope=live.record.scope,
                     task=await self._task_facts(live, ()),
+                    is_attended=False,
                     is_interrupted=True,
                 )
                 ending = await runner.run(plan, inbox, {}, keep_lease=True)

@@ -11,7 +11,7 @@ from stoic.testing.simulation.setting import DAILY_NOTICES, hold
 
 _OPENS = frozenset({"message", "event", "wake", "grant"})
 _DAY_MS = 24 * 3_600_000
-_OF_ONE_THING = frozenset({"approval_wanted", "unknown_operation", "stuck_loop"})
+_OF_ONE_THING = frozenset({"approval_wanted", "unknown_operation", "stuck_loop", "turn_ended"})
 """Notices about one call or one turn: what one can do about it names it."""
 
 
