@@ -220,6 +220,28 @@ BARE = Report(provider="p")
         (replace(BARE, body={"error": "model 'x' not found"}), "model 'x' not found"),
         (replace(BARE, body={"message": "no"}), "no"),
         (replace(BARE, body={"detail": [1]}), None),
+        (
+            replace(
+                BARE, body={"detail": [{"loc": ["body", "stream_options"], "msg": "Extra inputs", "input": "secret"}]}
+            ),
+            "body.stream_options: Extra inputs",
+        ),
+        (
+            replace(BARE, body={"detail": [{"loc": ["body", 0, None], "msg": "a"}, {"loc": "b", "msg": "b"}]}),
+            "body.0: a; b",
+        ),
+        (replace(BARE, body={"detail": [{"loc": [], "msg": each} for each in "abcd"]}), "a; b; c"),
+        (replace(BARE, body={"detail": {"error": {"message": "deep"}}}), "deep"),
+        (replace(BARE, body={"detail": "gone", "title": "Bad Request"}), "gone"),
+        (replace(BARE, body={"title": "Bad Request", "message": ""}), "Bad Request"),
+        (replace(BARE, body={"errors": [{"message": "one"}, "two"]}), "one; two"),
+        (replace(BARE, body=[{"error": {"message": "in a list"}}]), "in a list"),
+        (replace(BARE, body={"base_resp": {"status_code": 1004, "status_msg": "login fail"}}), "login fail"),
+        (replace(BARE, status=400, body={"error": {"code": 7}}), '{"error":{"code":7}}'),
+        (replace(BARE, status=200, body={"id": "a reply"}), None),
+        (replace(BARE, status=500, body={}), None),
+        (replace(BARE, status=400, body={"x": "y" * 400}), '{"x":"' + "y" * 294 + "…"),
+        (replace(BARE, status=400, body={"x": "sk-abcdef123456"}), '{"x":"[key]"}'),
         (replace(BARE, body="<html>bad gateway</html>"), "<html>bad gateway</html>"),
         (replace(BARE, body="   "), None),
         (replace(BARE, body="x" * 500), "x" * 400 + "…"),
