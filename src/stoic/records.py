@@ -638,7 +638,7 @@ class Question(Record, frozen=True):
     tool: str
     effect: str
     arguments: str
-    """The model's own argument text."""
+    """The model's own argument text: JSON for `json.loads`, where the model wrote it right."""
     allowed_answers: list[str] = msgspec.field(default_factory=lambda: ["once", "session", "deny"])
     expires_at_ms: int | None = None
     """When nobody's answer counts as a denial; None: never."""

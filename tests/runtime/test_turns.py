@@ -7,6 +7,7 @@ import threading
 import pytest
 from tests.runtime.harness import Bench, SignallingClock, outcome, play
 
+from stoic.errors import UsageError
 from stoic.events import LeaseAwaited, Retrying, RoundRolledBack, TextDelta, ToolStarted, TurnStarted
 from stoic.records import Parked
 from stoic.testing import RecordedRequest
@@ -54,6 +55,27 @@ def test_a_turn_runs_to_its_end_when_nobody_listens_any_more(tmp_path):
         assert [row.turn for row in rows if row.kind == "outcome"] == [1, 2]
 
     play(tmp_path, [["text:One", "gate:late", "stop"], ["text:Two", "stop"]], story)
+
+
+def test_a_message_whose_events_nobody_reads_is_answered_all_the_same(tmp_path):
+    async def story(bench: Bench) -> None:
+        async with bench.runtime() as runtime:
+            thread = bench.thread(runtime)
+            thread.send("go")
+            _ = [event async for event in thread.send("and then")]
+            rows = await bench.rows(runtime)
+        assert [row.content["text"] for row in rows if row.role == "user"] == ["go", "and then"]
+
+    play(tmp_path, [["text:One", "stop"], ["text:Two", "stop"]], story)
+
+
+def test_what_goes_wrong_with_a_message_is_raised_where_its_events_are_read(tmp_path):
+    async def story(bench: Bench) -> None:
+        async with bench.runtime() as runtime:
+            with pytest.raises(UsageError, match="the message is empty"):
+                _ = [event async for event in bench.thread(runtime).send(" ")]
+
+    play(tmp_path, [], story)
 
 
 def test_a_cancel_during_a_send_takes_back_what_was_shown_and_leaves_the_connection(tmp_path):

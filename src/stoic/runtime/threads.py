@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -70,10 +70,12 @@ class Thread:
         self._meta: dict[str, Json] = {"agent": agent.name} | (meta or {})
         self._tasks: set[asyncio.Task[Ending | None]] = set()
 
-    async def send(self, text: str) -> AsyncIterator[Happening]:
-        """Send a message and follow its turn; the last event is always `OutcomeReached`.
+    def send(self, text: str) -> AsyncGenerator[Happening]:
+        """Send a message and follow its turn: `async for event in thread.send(text)`; the last event is always `OutcomeReached`.
 
-        The turn runs to its end even when nobody goes on listening. Messages of one thread are answered in order.
+        The turn begins with the call and runs to its end even when nobody listens, or goes on listening: what goes wrong is
+        raised where the events are read. Without an interest in them `run` is the simpler call. Messages of one thread are
+        answered in order.
 
         Raises:
             UsageError: the text is empty
@@ -85,12 +87,13 @@ class Thread:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: stream.close())
-        async for event in stream:
-            yield event
-        await task
+        return _follow(stream, task)
 
     async def run(self, text: str, emit: Emit | None = None, *, images: Sequence[ImagePart] = ()) -> Ending:
         """Send a message and return how its turn ended, or what it is parked for.
+
+        A turn that was interrupted goes on first. While one is parked the message is kept, and what that turn waits for is
+        returned at once; once it has gone on and ended, the next `resume`, `run` or worker answers the message.
 
         Args:
             text: the message
@@ -114,7 +117,10 @@ class Thread:
         return ending
 
     async def resume(self, emit: Emit | None = None) -> Ending | None:
-        """Take up the turn that was interrupted or parked, or the next unread message; None: there is nothing to do."""
+        """Take up the turn that was interrupted or parked, or else the next unread message: one turn, whose ending is returned.
+
+        None: there is nothing to do. To send a message call `run` alone, which goes on with what is open before it.
+        """
         return await self._drive(None, emit or _ignore)
 
     async def post(
@@ -206,12 +212,13 @@ class Thread:
         """Answer a question of a parked turn: `once`, `session` or `deny`; `resume` or a worker then goes on.
 
         Args:
-            operation: as the question names it, like the tool
-            tool: likewise
+            operation: `question.operation`; the tool likewise
+            tool: `question.tool`
             answer: the decision
             by: who decided; the model is told, of an approval or beside a reason or other arguments
             reason: why, for the model
-            arguments: a JSON object that the call runs with instead of the model's own; None: as the model wrote them
+            arguments: an object that the call runs with instead of the model's own, such as `json.loads(question.arguments) |
+                {"count": 1}`; None: as the model wrote them
 
         Raises:
             UsageError: any other answer, or arguments that are no JSON object or go with a denial
@@ -448,6 +455,13 @@ class Thread:
             await self._engine.store.append(lease, Step())
             raise BrokenInvariantError(f"thread {self.id}: inbox entry {entry.id} is neither unread nor in the log")
         return msgspec.convert(told.content, Outcome)
+
+
+async def _follow(stream: EventStream, task: "asyncio.Task[Ending]") -> AsyncGenerator[Happening]:
+    """Yield a turn's events, then raise what the turn raised."""
+    async for event in stream:
+        yield event
+    await task
 
 
 def _ignore(_: Happening) -> None:
