@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from stoic.core.failures import Axis, FailureClass
     from stoic.core.loops import Call, LoopDetector, Thresholds
     from stoic.errors import ConfigurationError, StoicError, StoreError, UsageError
+    from stoic.events import Event
     from stoic.records import ImagePart, Outcome, Parked, Spent, Usage
     from stoic.running import run, run_sync
     from stoic.runtime.agents import Agent, Mode
@@ -28,6 +29,7 @@ _HOMES = {
     "Bounds": "stoic.core.budget",
     "Call": "stoic.core.loops",
     "ConfigurationError": "stoic.errors",
+    "Event": "stoic.events",
     "FailureClass": "stoic.core.failures",
     "ImagePart": "stoic.records",
     "LoopDetector": "stoic.core.loops",
@@ -60,6 +62,7 @@ __all__ = [
     "Bounds",
     "Call",
     "ConfigurationError",
+    "Event",
     "FailureClass",
     "ImagePart",
     "LoopDetector",

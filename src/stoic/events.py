@@ -373,3 +373,6 @@ Happening = (
     | OutcomeReached
 )
 """Any event of a turn."""
+
+Event = Happening
+"""Any event of a turn, under its public name: what `Thread.send` yields and an `emit` function takes. The classes are in `stoic.events`."""

@@ -1,16 +1,19 @@
 """The shortest way in: one message to one agent, with a runtime opened and closed around it."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from stoic.core.commands import Ending
 from stoic.errors import UsageError
 from stoic.runtime.agents import Agent
-from stoic.runtime.streams import Emit
 from stoic.wiring import Runtime
+
+if TYPE_CHECKING:
+    from stoic.runtime.streams import Emit
 
 
 async def run(
-    agent: Agent, text: str, *, thread: str | None = None, database: str | None = None, emit: Emit | None = None
+    agent: Agent, text: str, *, thread: str | None = None, database: str | None = None, emit: "Emit | None" = None
 ) -> Ending:
     """Send one message and return how its turn ended, or what it is parked for.
 
@@ -29,7 +32,7 @@ async def run(
 
 
 def run_sync(
-    agent: Agent, text: str, *, thread: str | None = None, database: str | None = None, emit: Emit | None = None
+    agent: Agent, text: str, *, thread: str | None = None, database: str | None = None, emit: "Emit | None" = None
 ) -> Ending:
     """Do what `run` does, from code that is not async.
 

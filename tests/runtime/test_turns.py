@@ -7,7 +7,7 @@ import threading
 import pytest
 from tests.runtime.harness import Bench, SignallingClock, outcome, play
 
-from stoic.errors import UsageError
+from stoic.errors import StoreError, UsageError
 from stoic.events import LeaseAwaited, Retrying, RoundRolledBack, TextDelta, ToolStarted, TurnStarted
 from stoic.records import Parked
 from stoic.testing import RecordedRequest
@@ -67,6 +67,22 @@ def test_a_message_whose_events_nobody_reads_is_answered_all_the_same(tmp_path):
         assert [row.content["text"] for row in rows if row.role == "user"] == ["go", "and then"]
 
     play(tmp_path, [["text:One", "stop"], ["text:Two", "stop"]], story)
+
+
+def test_a_thread_gives_its_log_to_a_program(tmp_path):
+    async def story(bench: Bench) -> None:
+        async with bench.runtime() as runtime:
+            thread = bench.thread(runtime)
+            with pytest.raises(StoreError, match="thread t"):
+                await thread.rows()
+            await thread.run("go")
+            assert [(row.seq, row.kind) for row in await thread.rows()] == [
+                (1, "message"),
+                (2, "reply"),
+                (3, "outcome"),
+            ]
+
+    play(tmp_path, [["text:One", "stop"]], story)
 
 
 def test_what_goes_wrong_with_a_message_is_raised_where_its_events_are_read(tmp_path):

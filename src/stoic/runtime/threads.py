@@ -12,9 +12,9 @@ from stoic.core import notes
 from stoic.core.commands import Ending
 from stoic.core.refusal import ThreadKind
 from stoic.errors import BrokenInvariantError, NoSuchThreadError, UsageError
-from stoic.events import Happening, LeaseAwaited, OutcomeReached, UsageFigures
+from stoic.events import Event, Happening, LeaseAwaited, OutcomeReached, UsageFigures
 from stoic.ports import HeldLeaseError
-from stoic.records import ImagePart, InboxEntry, Json, Lease, Outcome, Parked, Step, ThreadRecord
+from stoic.records import ImagePart, InboxEntry, Json, Lease, Outcome, Parked, Row, Step, ThreadRecord
 from stoic.runtime.agents import Agent
 from stoic.runtime.boundaries import Boundary, start_fresh, sum_up
 from stoic.runtime.engine import Engine, wait_seconds
@@ -70,7 +70,7 @@ class Thread:
         self._meta: dict[str, Json] = {"agent": agent.name} | (meta or {})
         self._tasks: set[asyncio.Task[Ending | None]] = set()
 
-    def send(self, text: str) -> AsyncGenerator[Happening]:
+    def send(self, text: str) -> "AsyncGenerator[Event]":
         """Send a message and follow its turn: `async for event in thread.send(text)`; the last event is always `OutcomeReached`.
 
         The turn begins with the call and runs to its end even when nobody listens, or goes on listening: what goes wrong is
@@ -89,7 +89,7 @@ class Thread:
         task.add_done_callback(lambda _: stream.close())
         return _follow(stream, task)
 
-    async def run(self, text: str, emit: Emit | None = None, *, images: Sequence[ImagePart] = ()) -> Ending:
+    async def run(self, text: str, emit: "Emit | None" = None, *, images: Sequence[ImagePart] = ()) -> Ending:
         """Send a message and return how its turn ended, or what it is parked for.
 
         A turn that was interrupted goes on first. While one is parked the message is kept, and what that turn waits for is
@@ -116,7 +116,7 @@ class Thread:
             raise BrokenInvariantError(f"thread {self.id}: a message led to no turn")
         return ending
 
-    async def resume(self, emit: Emit | None = None) -> Ending | None:
+    async def resume(self, emit: "Emit | None" = None) -> Ending | None:
         """Take up the turn that was interrupted or parked, or else the next unread message: one turn, whose ending is returned.
 
         None: there is nothing to do. To send a message call `run` alone, which goes on with what is open before it.
@@ -179,7 +179,7 @@ class Thread:
         self._engine.announce(self.id)
         return entry.id
 
-    async def wake(self, emit: Emit | None = None) -> Ending | None:
+    async def wake(self, emit: "Emit | None" = None) -> Ending | None:
         """Run the thread again without anything new, as a timer does: a probe that is due, or the next candidate.
 
         Returns:
@@ -288,7 +288,7 @@ class Thread:
         """
         return await start_fresh(self._engine, self._entry("fresh", {}))
 
-    async def compact(self, emit: Emit | None = None) -> Boundary:
+    async def compact(self, emit: "Emit | None" = None) -> Boundary:
         """Have the conversation summed up: a generation begins with the summary and the newest turn.
 
         Of a long turn only its input and its newest two replies are kept. It is taken as `fresh` is.
@@ -299,6 +299,16 @@ class Thread:
             StoreError: there is no such thread, or the log cannot be read or written
         """
         return await sum_up(self._engine, self.agent, self._entry("compact", {}), self._session, emit or _ignore)
+
+    async def rows(self) -> list[Row]:
+        """Return the thread's log, oldest row first: what was said, called and decided, and what became of it.
+
+        What is withheld from models is in it. A row's `role`, `kind` and `content` are those of the table `rows`.
+
+        Raises:
+            StoreError: there is no such thread, or the log cannot be read
+        """
+        return (await self._engine.store.load(self.id)).rows
 
     async def cancel(self) -> None:
         """Stop the thread's running turn, in whichever process it runs."""
@@ -342,7 +352,7 @@ class Thread:
 
     async def attend(
         self,
-        emit: Emit | None = None,
+        emit: "Emit | None" = None,
         on_ending: Callable[[Ending], None] | None = None,
         *,
         goes_on: Callable[[], bool] = lambda: True,
@@ -457,7 +467,7 @@ class Thread:
         return msgspec.convert(told.content, Outcome)
 
 
-async def _follow(stream: EventStream, task: "asyncio.Task[Ending]") -> AsyncGenerator[Happening]:
+async def _follow(stream: EventStream, task: "asyncio.Task[Ending]") -> "AsyncGenerator[Event]":
     """Yield a turn's events, then raise what the turn raised."""
     async for event in stream:
         yield event
