@@ -5,18 +5,23 @@ A page holds such a part between `<!-- made: NAME -->` and `<!-- /made -->`. Usa
 
 import ast
 import inspect
+import itertools
+import pkgutil
 import re
+import textwrap
 import types
 import typing
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import typer
 
+import stoic
 from stoic import events
 from stoic.cli.app import app
 
@@ -213,11 +218,121 @@ def type_said(annotation: Any) -> str:
     return names.get(annotation, "object")
 
 
+# ---- Python
+
+_DIRECTIVE = re.compile(r"^\.\. auto(?P<what>\w+):: (?P<name>[\w.]+)$(?P<options>(?:\n   :.*)*)", re.MULTILINE)
+_HEADING_OR_DIRECTIVE = re.compile(rf"^## (?P<heading>.+)$|{_DIRECTIVE.pattern}", re.MULTILINE)
+_ARGUMENT = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
+
+
+def python_names() -> str:
+    """Return every name of the page on Python with its signature, in plain Markdown: a reader without the site has it too."""
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    lines: list[str] = []
+    for found in _HEADING_OR_DIRECTIVE.finditer(page):
+        if found["heading"] is not None:
+            lines += ["", f"**{found['heading']}**", ""] if found["heading"] != "In short" else []
+        else:
+            lines += _named_in_python(found["what"], found["name"], found["options"])
+    return re.sub(r"\*\*[^*]+\*\*\n\n(?=\*\*|$)", "", "\n".join(lines).strip()) + "\n"
+
+
+def _named_in_python(what: str, name: str, options: str) -> list[str]:
+    value = pkgutil.resolve_name(name.replace(".", ":", 1) if name.count(".") == 1 else ":".join(name.rsplit(".", 1)))
+    shown = name.removeprefix("stoic.") if name.count(".") > 1 else name
+    if what == "data":
+        return [f"- `{shown}`: {_first_sentence(_data_text(name))}"]
+    if what == "function":
+        return _callable(shown, value)
+    members = re.search(r":members:(.*)", options)
+    chosen = [each.strip() for each in members[1].split(",") if each.strip()] if members else []
+    made = (
+        ""
+        if what == "exception" or "__init__" in options or not _is_made_by_hand(value)
+        else _signature(value.__init__)
+    )
+    lines = [f"- `{shown}{made}`: {_first_sentence(inspect.getdoc(value) or '')}"]
+    lines += [f"    {line}" for line in (_arguments(value.__init__) if made else [])]
+    if issubclass(value, msgspec.Struct) and members is not None:
+        lines += [f"    {line}" for line in _struct_fields(value)]
+    for member in chosen:
+        lines += [f"    {line}" for line in _callable(f".{member}", inspect.getattr_static(value, member))]
+    return lines
+
+
+def _is_made_by_hand(kind: type) -> bool:
+    """Tell whether a class has an `__init__` of its own that a reader calls."""
+    return "__init__" in vars(kind)
+
+
+def _callable(name: str, function: Any) -> list[str]:
+    function = getattr(function, "__func__", function)
+    if not inspect.isfunction(function):
+        return [f"- `{name}`: {_first_sentence(inspect.getdoc(function) or '')}"]
+    awaited = "async " if inspect.iscoroutinefunction(function) else ""
+    lines = [f"- `{awaited}{name}{_signature(function)}`: {_first_sentence(inspect.getdoc(function) or '')}"]
+    return lines + [f"    {line}" for line in _arguments(function)]
+
+
+def _signature(function: Any) -> str:
+    """Return the parameters as they are written in the source, without `self`."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    written = next(node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    written.args.args = [each for each in written.args.args if each.arg != "self"]
+    for node in ast.walk(written.args):
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            node.annotation = _unquoted(node.annotation)
+    if function.__name__ == "__init__" or written.returns is None:
+        return f"({ast.unparse(written.args)})"
+    return f"({ast.unparse(written.args)}) -> {ast.unparse(_unquoted(written.returns))}"
+
+
+def _unquoted(annotation: ast.expr) -> ast.expr:
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return ast.parse(annotation.value, mode="eval").body
+    return annotation
+
+
+def _arguments(function: Any) -> list[str]:
+    """Return what a docstring says of each argument."""
+    text = inspect.getdoc(function) or ""
+    (said,) = re.findall(r"^Args:\n((?:(?: {4}.*)?\n)*(?: {4}.*)?)", text, re.MULTILINE) or [""]
+    return [f"- `{name}`: {' '.join(meaning.split())}" for name, meaning in _ARGUMENT.findall(said)]
+
+
+def _struct_fields(kind: Any) -> list[str]:
+    said = attribute_texts(kind)
+    (body,) = [node for node in ast.parse(inspect.getsource(kind)).body if isinstance(node, ast.ClassDef)]
+    fields = [node for node in body.body if isinstance(node, ast.AnnAssign)]
+    names = [ast.unparse(node.target) for node in fields]
+    return [
+        f"- `{name}: {ast.unparse(_unquoted(node.annotation))}`" + (f": {said[name]}" if name in said else "")
+        for name, node in zip(names, fields, strict=True)
+    ]
+
+
+def _data_text(name: str) -> str:
+    """Return what stands below the assignment of a name in its module."""
+    _, _, short = name.rpartition(".")
+    module = inspect.getsource(import_module(stoic._HOMES[short]))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    body = ast.parse(module).body
+    for node, below in itertools.pairwise(body):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == short and isinstance(below, ast.Expr):
+            return str(ast.literal_eval(below.value))
+    raise ValueError(f"{name} has no docstring; say what it is")
+
+
+def _first_sentence(text: str) -> str:
+    paragraph = " ".join(text.split("\n\n", 1)[0].split())
+    return re.split(r"(?<=[.!?]) (?=[A-Z`])", paragraph, maxsplit=1)[0]
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "agent options": agent_options,
     "events": happenings,
     "usage": usage_figures,
+    "python names": python_names,
 }
 
 
