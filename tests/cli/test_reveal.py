@@ -158,7 +158,7 @@ def test_nothing_is_recorded_where_nothing_is_hidden(bench):
 
 def test_the_timeline_tells_events_refusals_and_what_was_withheld():
     by = {"provider": "p", "model": "m", "category": "cyber"}
-    rule = "refusal 1 of 4: asked once more 15 min after it, or by a person's message"
+    rule = "refusal 1 of 4: what no person sends waits 15 min; a person's message is always sent"
     cards = {"refusals": 1, "rule": rule}
     two = {"from": {"provider": "p", "model": "m"}, "to": {"provider": "q", "model": "n"}}
     rows = [
@@ -180,7 +180,7 @@ def test_the_timeline_tells_events_refusals_and_what_was_withheld():
         "  event mail, in place of row 2:",
         "      mail 7",
         "    ⊘ withheld from the model (before it was sent again): rows 2, 3 · p:m refused",
-        f"    ⊘ p:m refused (category cyber), withholding did not help: {rule}",
+        f"    ⊘ p:m refused (category cyber): {rule}",
         f"    ⇄ q:n answers the rest of this turn: p:m is closed after refusal: {rule}",
         f"    ⊘ p:m refused (category cyber), not asked again: {rule}",
         "    ⊘ p:m refused (category cyber) in round 3: this task does not run again",
@@ -189,7 +189,7 @@ def test_the_timeline_tells_events_refusals_and_what_was_withheld():
 
 
 def test_a_live_view_names_events_refusals_and_what_was_withheld_like_the_log():
-    rule = "refusal 1 of 4: asked once more 15 min after it, or by a person's message"
+    rule = "refusal 1 of 4: what no person sends waits 15 min; a person's message is always sent"
     by: dict[str, Any] = {"round": 1, "provider": "p", "model": "m"}
     told = [
         EventTaken(kind="mail", row="r1"),
@@ -199,5 +199,5 @@ def test_a_live_view_names_events_refusals_and_what_was_withheld_like_the_log():
     assert [line.text for line in map(describe, told) if line is not None] == [
         "an event of kind mail joins the turn",
         "⊘ withheld from the model (step 1 of 3): row 2 · p:m refused (category cyber)",
-        f"⊘ p:m refused, withholding did not help: {rule}",
+        f"⊘ p:m refused: {rule}",
     ]

@@ -83,7 +83,15 @@ def test_a_refusal_names_the_set_of_those_who_refused_sorted_with_their_categori
     told = notice.repair_refused("t", SEGMENT, [state("zeta", category="cyber"), state("alpha"), state("zeta")])
     assert told is not None
     assert told.key == "refusal:t.1#1:0:alpha,zeta"
-    assert "Refused by alpha:gpt-5, zeta:gpt-5, zeta:gpt-5 (category cyber), also" in told.text
+    assert "Refused by alpha:gpt-5, zeta:gpt-5, zeta:gpt-5 (category cyber). " in told.text
+
+
+def test_a_refusal_says_that_withholding_did_not_help_only_where_something_was_withheld():
+    for withheld, said in [(False, "Refused by openai:gpt-5. "), (True, "Refused by openai:gpt-5, also without what")]:
+        assert notice.chat_refused("t", SEGMENT, state(), withheld=withheld).text.startswith(said)
+        repair = notice.repair_refused("t", SEGMENT, [state()], withheld=withheld)
+        assert repair is not None
+        assert repair.text.startswith(said)
 
 
 def test_a_set_is_frozen_when_each_of_it_is_and_a_new_one_in_it_is_told_of():

@@ -117,6 +117,15 @@ def test_a_body_that_was_withheld_gets_its_placeholder_before_it_is_sent_again()
     assert [each and (each.provider, each.category) for each in placeholders] == [("openai-chat", "unnamed")] * 3
 
 
+def test_a_persons_own_words_that_are_refused_are_not_said_to_have_been_withheld():
+    of = world(lambda *_: refusal())
+    of.message()
+    outcome = ended(run(of))
+    assert (outcome.reason, len(of.sends)) == ("refused", 1)
+    (told,) = of.notices.values()
+    assert not [text for text in (outcome.message, told.text) if "could be withheld" in text]
+
+
 def test_a_chat_that_is_always_refused_sends_four_times_and_asks_a_person_once():
     def reply(_: Send, view: list[Message]) -> Report:
         calls = [message for message in view if isinstance(message, AssistantMessage)]
@@ -132,6 +141,7 @@ def test_a_chat_that_is_always_refused_sends_four_times_and_asks_a_person_once()
     notices = list(of.notices.values())
     assert [(each.kind, each.priority) for each in notices] == [("refusal", "critical")]
     assert notices[0].key == "refusal:t.1#1:0:openai-chat"
+    assert "also without what could be withheld" in notices[0].text
     of.message("and now?")
     assert ended(run(of)).refused
     assert len(of.sends) == 6

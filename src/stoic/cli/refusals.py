@@ -23,8 +23,8 @@ def refusal_said(content: Json) -> str:
     Args:
         content: of a row of kind `refusal`, or the fields of a `refused` event
     """
-    what = "not asked again" if content["skipped"] else "withholding did not help"
-    return f"⊘ {refuser(content)}, {what}: {content['rule']}"
+    what = ", not asked again" if content["skipped"] else ""
+    return f"⊘ {refuser(content)}{what}: {content['rule']}"
 
 
 def refuser(content: Json) -> str:

@@ -28,6 +28,8 @@ WITHHELD_RESULT = (
     "[runtime] This result was withheld because the request that held it did not go through. That does not tell whether "
     "the operation took effect. Do not repeat an operation with side effects; where nothing tells, report it as unknown."
 )
+ALSO_WITHHELD = ", also without what could be withheld"
+"""After who refused, where something was withheld and asked without."""
 NO_RESULT = "[runtime] No result of this call was recorded; whether it took effect is unknown."
 NO_OUTPUT = "(no output)"
 
@@ -254,7 +256,7 @@ def refused(refusal: Refusal, *, withheld: bool, task: bool, stays: bool, unsent
         unsent: whether nothing was sent, since the same was refused before
     """
     category = f" (category {refusal.category})" if refusal.category else ""
-    also = ", also without what could be withheld" if withheld else ""
+    also = ALSO_WITHHELD if withheld else ""
     what = "the same before, so nothing was sent" if unsent else "this request"
     said = f"{refusal.provider}:{refusal.model} refused {what}{category}{also}. "
     if task:

@@ -9,6 +9,7 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 
+from stoic.core import notes
 from stoic.core.budget import Use
 from stoic.core.commands import Route
 from stoic.core.notice_forms import DIGEST, FORMS
@@ -27,9 +28,16 @@ _MODEL = re.compile(r"[A-Za-z0-9._:@/+-]{1,128}")
 # ---- builders -----------------------------------------------------------------------------------
 
 
-def chat_refused(thread: str, segment: str, state: RefusalState) -> Notice:
-    """Say that a chat was stopped by a refusal; one notice in a segment, however often it is refused there."""
-    return _refusal("chat_refused", thread, segment, [state], probes=0)
+def chat_refused(thread: str, segment: str, state: RefusalState, *, withheld: bool = False) -> Notice:
+    """Say that a chat was stopped by a refusal; one notice in a segment, however often it is refused there.
+
+    Args:
+        thread: its id
+        segment: where the refusal was
+        state: of the provider after it
+        withheld: whether something was withheld and asked without, in vain
+    """
+    return _refusal("chat_refused", thread, segment, [state], probes=0, withheld=withheld)
 
 
 def task_refused(thread: str, segment: str, state: RefusalState) -> Notice:
@@ -37,18 +45,21 @@ def task_refused(thread: str, segment: str, state: RefusalState) -> Notice:
     return _refusal("task_refused", thread, segment, [state], probes=0)
 
 
-def repair_refused(thread: str, segment: str, states: Sequence[RefusalState]) -> Notice | None:
+def repair_refused(
+    thread: str, segment: str, states: Sequence[RefusalState], *, withheld: bool = False
+) -> Notice | None:
     """Say that a repair thread's candidates have refused, first and when none may be asked again; None: neither.
 
     Args:
         thread: its id
         segment: where the refusals began
         states: of each provider that has refused in it, as they stand after the newest refusal
+        withheld: whether something was withheld and asked without, in vain
     """
     if all(each.is_frozen for each in states):
         return _refusal("repair_frozen", thread, segment, states, probes=FROZEN_AT - 1)
     if any(each.probes_used == 0 for each in states):
-        return _refusal("repair_refused", thread, segment, states, probes=0)
+        return _refusal("repair_refused", thread, segment, states, probes=0, withheld=withheld)
     return None
 
 
@@ -164,7 +175,9 @@ def trial(now_ms: int) -> Notice:
     return _notice("test", "", moment=now_ms)
 
 
-def _refusal(form: str, thread: str, segment: str, states: Sequence[RefusalState], *, probes: int) -> Notice:
+def _refusal(
+    form: str, thread: str, segment: str, states: Sequence[RefusalState], *, probes: int, withheld: bool = False
+) -> Notice:
     refusers = sorted({f"{_model(each.provider, each.model)}{_category(each.category)}" for each in states})
     providers = ",".join(sorted({field(each.provider) for each in states}))
     return _notice(
@@ -174,6 +187,7 @@ def _refusal(form: str, thread: str, segment: str, states: Sequence[RefusalState
         probes=probes,
         providers=providers,
         refusers=", ".join(refusers),
+        also=notes.ALSO_WITHHELD if withheld else "",
         rule=rule(),
     )
 

@@ -32,8 +32,8 @@ FORMS: dict[str, NoticeForm] = {
         kind="refusal",
         priority="critical",
         key=_REFUSAL_KEY,
-        when="a chat's turn is stopped by a refusal that withholding did not help; once in a segment",
-        text="Refused by {refusers}, also without what could be withheld. The turn was stopped and nothing was sent to "
+        when="a chat's turn is stopped by a refusal; once in a segment",
+        text="Refused by {refusers}{also}. The turn was stopped and nothing was sent to "
         "another provider; what was refused left the model's view and stays in the log. {rule}",
         actions=(_SWITCH, _FRESH, _LOOK),
     ),
@@ -51,7 +51,7 @@ FORMS: dict[str, NoticeForm] = {
         priority="normal",
         key=_REFUSAL_KEY,
         when="a repair thread's providers have refused for the first time in a segment",
-        text="Refused by {refusers}, also without what could be withheld. {rule}",
+        text="Refused by {refusers}{also}. {rule}",
         actions=(_SWITCH, _FRESH, _LOOK),
     ),
     "repair_frozen": NoticeForm(

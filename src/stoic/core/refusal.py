@@ -152,8 +152,9 @@ def rule() -> str:
     """Say the whole rule, from the numbers it is made of."""
     steps = ", ".join(duration(delay) for delay in PROBE_DELAYS_MS)
     return (
-        f"After a refusal that withholding did not help, the same provider is asked once more after {steps}; after "
-        f"{FROZEN_AT} refusals not again until a person starts fresh, compacts or switches. A person's message is always sent."
+        f"After a refusal, what no person sends (events, probes of a repair thread) is sent to that provider once after each "
+        f"of {steps}; after {FROZEN_AT} refusals not again until a person starts fresh, compacts or switches. A person's "
+        "message is always sent."
     )
 
 
@@ -162,7 +163,7 @@ def rule_of(state: RefusalState) -> str:
     if state.is_frozen:
         return f"frozen after {state.refusals} refusals: not asked again until a boundary or a person's message"
     delay = duration(PROBE_DELAYS_MS[state.refusals - 1])
-    return f"refusal {state.refusals} of {FROZEN_AT}: asked once more {delay} after it, or by a person's message"
+    return f"refusal {state.refusals} of {FROZEN_AT}: what no person sends waits {delay}; a person's message is always sent"
 
 
 def duration(ms: int) -> str:

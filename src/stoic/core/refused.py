@@ -178,6 +178,7 @@ def _counted(ctx: Context, met: Met) -> RefusalState:
 def _notices(ctx: Context, met: Met, state: RefusalState) -> list[Notice]:
     """Return what a person is told of a refusal that the ladder did not help; a task's owner is told instead, where it has one."""
     thread, candidate, scope = ctx.history.thread, ctx.candidate, met.verdict.scope
+    withheld = ctx.state.ladder > 0
     if scope == "account":
         credential = candidate.signs.credential
         return [notice.access_revoked(thread, candidate.route, credential, met.verdict.category, ctx.now_ms)]
@@ -185,8 +186,8 @@ def _notices(ctx: Context, met: Met, state: RefusalState) -> list[Notice]:
         return [notice.decision_wanted(thread, state.segment, candidate.route, met.verdict.category)]
     if ctx.plan.thread_kind == "repair":
         others = [each for each in ctx.history.refusals if each.provider != state.provider]
-        told = notice.repair_refused(thread, state.segment, [*others, state])
+        told = notice.repair_refused(thread, state.segment, [*others, state], withheld=withheld)
         return [] if told is None else [told]
     if ctx.is_task:
         return [] if ctx.plan.task.owner is not None else [notice.task_refused(thread, state.segment, state)]
-    return [notice.chat_refused(thread, state.segment, state)]
+    return [notice.chat_refused(thread, state.segment, state, withheld=withheld)]
