@@ -207,6 +207,16 @@ def test_an_unknown_tool_is_fed_back_with_close_names():
     assert result.error
 
 
+def test_a_tool_that_the_mode_leaves_out_is_said_to_be_left_out_and_another_to_be_unknown():
+    reading = replace(plan(tool("look", "read")), mode="plan", left_out=frozenset({"shell"}))
+    world = World(reading, scripted(called(("shell", "{}"), ("shall", "{}")), said("ok")))
+    world.message()
+    assert outcome_of(world).outcome == "completed"
+    left_out, unknown = [message.text for message in world.sends[1][1][-2:] if isinstance(message, ToolMessage)]
+    assert "mode plan does not have this tool. Tools of this mode: look." in left_out
+    assert "There is no tool named 'shall'" in unknown
+
+
 def test_bad_arguments_are_fed_back_and_not_run():
     facts = tool("look", "read")
     facts = type(facts)(name="look", effect="read", check=lambda _: "path: field required.")

@@ -379,6 +379,8 @@ def test_a_tool_that_the_mode_has_not_is_not_run(tmp_path):
             await thread.run("go")
             (result,) = [row for row in await bench.rows(runtime) if row.kind == "result"]
         assert result.content["failure"] == "unknown_tool"
+        assert "mode plan does not have this tool. Tools of this mode: look." in result.content["text"]
+        assert "There is no tool" not in result.content["text"]
 
     play(tmp_path, [["tool:put({})"], ["text:ok"]], story)
 

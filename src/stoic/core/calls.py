@@ -32,7 +32,19 @@ from stoic.core.starting import (
     store,
     twin_of,
 )
-from stoic.core.steps import Context, Part, ask, ask_or_cancel, closed, commit, draft, ended, lose, result_row
+from stoic.core.steps import (
+    Context,
+    Part,
+    ask,
+    ask_or_cancel,
+    closed,
+    commit,
+    draft,
+    ended,
+    lose,
+    no_such_tool,
+    result_row,
+)
 from stoic.records import Draft, Operation, Parked, Question
 
 Ending = Cancelled | Parked | None
@@ -140,7 +152,7 @@ def _begin_unknown(ctx: Context, operation: Operation) -> Part[Parked | None]:
     """Tell the model that there is no such tool, or wait for the program that has it if a person was asked about the call."""
     if operation.id in ctx.state.asked:
         return (yield from park(ctx, Parked(waits_for="event", event=f"tool {operation.tool}")))
-    text = notes.unknown_tool(operation.tool, list(ctx.plan.tools))
+    text = no_such_tool(ctx, operation.tool)
     yield from _close(ctx, closed(ctx, operation), text, FailureClass.UNKNOWN_TOOL)
     return None
 

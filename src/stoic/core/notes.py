@@ -56,6 +56,15 @@ def unknown_tool(name: str, known: list[str]) -> str:
     return f"[runtime] There is no tool named {name!r}.{hint} Tools that exist: {listed}."
 
 
+def not_in_mode(name: str, mode: str, known: list[str]) -> str:
+    """Say that the thread's mode leaves a tool out, and which it has."""
+    listed = ", ".join(sorted(known)) or "none"
+    return (
+        f"[runtime] The call of {name} was not run: mode {mode} does not have this tool. Tools of this mode: {listed}. Say what "
+        "you would do with it; a person can switch the mode."
+    )
+
+
 def bad_arguments(tool: str, reason: str) -> str:
     """Say which argument of a call does not fit."""
     return f"[runtime] The call of {tool} was not run: {reason}"

@@ -52,6 +52,10 @@ class Plan(Record, frozen=True):
     shape: Shape = {}
     """The same, part by part: what changed when a segment opens can be told by it."""
     tools: dict[str, ToolFacts] = {}
+    mode: str = ""
+    """The agent's mode, where it leaves tools out."""
+    left_out: frozenset[str] = frozenset()
+    """The agent's tools that its mode does not have."""
     permissions: dict[str, Permission] = {}
     """By effect; an effect not named may run."""
     session: str = ""

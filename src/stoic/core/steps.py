@@ -271,6 +271,14 @@ def lose(operation: Operation, ended_at: int | None) -> Operation:
     return msgspec.structs.replace(operation, state="unknown", status=None, ended_at=ended_at)
 
 
+def no_such_tool(ctx: Context, name: str) -> str:
+    """Say to the model that it has not got a tool: there is none of that name, or its mode leaves it out."""
+    known = list(ctx.plan.tools)
+    return (
+        notes.not_in_mode(name, ctx.plan.mode, known) if name in ctx.plan.left_out else notes.unknown_tool(name, known)
+    )
+
+
 def intend(ctx: Context, calls: list[CallPart]) -> tuple[list[Draft], list[Operation]]:
     """Return what a reply's calls mean: results of those that cannot run, and the operations of the others."""
     state, rows, operations = ctx.state, list[Draft](), list[Operation]()
@@ -289,7 +297,7 @@ def intend(ctx: Context, calls: list[CallPart]) -> tuple[list[Draft], list[Opera
         )
         state_of_call = CallState(index, call, operation.id, operation.round)
         if tool is None:
-            text = notes.unknown_tool(call.name, list(ctx.plan.tools))
+            text = no_such_tool(ctx, call.name)
             rows.append(not_runnable(ctx, state_of_call, operation, text, FailureClass.UNKNOWN_TOOL))
             continue
         try:

@@ -152,6 +152,12 @@ class Agent:
             raise UsageError(f"there is no mode {name!r}; this agent has {', '.join(self.modes)}")
         return found
 
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The agent's tools that it does not have in this mode."""
+        whole = self.modes[DEFAULT_MODE]
+        return frozenset() if self.mode == DEFAULT_MODE else frozenset(whole.tools) - frozenset(self.tools)
+
     def with_tools(self, names: Sequence[str]) -> "Agent":
         """Return the agent with those of its tools alone. Raises KeyError if it has not one of them."""
         found = copy.copy(self)

@@ -342,6 +342,8 @@ class Engine:
             fingerprint=fingerprint(shape),
             shape=shape,
             tools=agent.facts,
+            mode=agent.mode,
+            left_out=agent.left_out,
             permissions=agent.permissions,
             session=session,
             limits=self._limits(agent.limits),
