@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from stoic.tools.declaration import Tool, tool
     from stoic.tools.memories import memory_tools
     from stoic.tools.task_tools import task_tools
+    from stoic.wire.own import ModelError, ModelReply, ModelRequest
     from stoic.wiring import Runtime
 
 _HOMES = {
@@ -34,6 +35,9 @@ _HOMES = {
     "ImagePart": "stoic.records",
     "LoopDetector": "stoic.core.loops",
     "Mode": "stoic.runtime.agents",
+    "ModelError": "stoic.wire.own",
+    "ModelReply": "stoic.wire.own",
+    "ModelRequest": "stoic.wire.own",
     "OperationId": "stoic.tools.context",
     "Outcome": "stoic.records",
     "Parked": "stoic.records",
@@ -67,6 +71,9 @@ __all__ = [
     "ImagePart",
     "LoopDetector",
     "Mode",
+    "ModelError",
+    "ModelReply",
+    "ModelRequest",
     "OperationId",
     "Outcome",
     "Parked",

@@ -1,6 +1,6 @@
 """From `PROVIDER:NAME` to a connection: which wire, which URL, which key, which proxy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -23,6 +23,7 @@ from stoic.wire.gemini import GeminiRenderer
 from stoic.wire.gemini_decoding import GeminiDecoder
 from stoic.wire.messages import MessagesRenderer
 from stoic.wire.messages_decoding import MessagesDecoder
+from stoic.wire.own import API, OwnModel, OwnProvider, OwnRenderer
 from stoic.wire.responses import ResponsesRenderer
 from stoic.wire.responses_decoding import ResponsesDecoder
 
@@ -50,7 +51,13 @@ class Connector:
     """Makes connections from model names; all over one HTTP client, or two when a proxy leads to some of them only."""
 
     def __init__(
-        self, settings: Settings, clock: Clock, *, provider: Provider | None = None, simulated: bool = False
+        self,
+        settings: Settings,
+        clock: Clock,
+        *,
+        provider: Provider | None = None,
+        simulated: bool = False,
+        own: Mapping[str, OwnModel] | None = None,
     ) -> None:
         """Remember how to connect.
 
@@ -59,12 +66,22 @@ class Connector:
             clock: the clock of deadlines
             provider: another client than the HTTP ones
             simulated: say of every connection that its provider is simulated
+            own: functions that ask models of providers of their own, by the provider's name
+
+        Raises:
+            ConfigurationError: one of them has the name of a provider that is known
         """
         self._settings = settings
         self._clock = clock
         self._given = provider
         self._clients: dict[HttpSettings, HttpProvider] = {}
         self._simulated = simulated
+        self._own = {name: OwnProvider(ask, clock) for name, ask in (own or {}).items()}
+        taken = next((name for name in self._own if settings.entry(name) is not None or not name.isidentifier()), None)
+        if taken is not None:
+            raise ConfigurationError(
+                f"providers: {taken!r} is a provider already, or no name; use another word of letters and digits"
+            )
 
     def __call__(self, model: str) -> Connection:
         """Return the connection of `PROVIDER:NAME`.
@@ -72,6 +89,9 @@ class Connector:
         Raises:
             ConfigurationError: no such provider, no name, no usable base URL, or a key is missing
         """
+        provider, _, own_name = model.partition(":")
+        if provider in self._own and own_name:
+            return self._own_connection(model, provider, own_name)
         entry, name = self._entry(model)
         access = self._settings.access.get(entry.name, Access())
         base_url = self._settings.base_urls.get(model) or access.base_url or entry.base_url
@@ -101,6 +121,21 @@ class Connector:
             express=express,
             context_window_tokens=self._settings.context_windows_tokens.get(model)
             or context_window_tokens(entry.name, name),
+        )
+
+    def _own_connection(self, model: str, provider: str, name: str) -> Connection:
+        own = self._settings.sampling
+        return Connection(
+            provider=provider,
+            api=API,
+            model=name,
+            url="",
+            headers={},
+            renderer=OwnRenderer(),
+            send=self._own[provider],
+            simulated=self._simulated,
+            express=lambda sampling: sampling.or_else(own).named(),
+            context_window_tokens=self._settings.context_windows_tokens.get(model),
         )
 
     def _entry(self, model: str) -> tuple[ProviderEntry, str]:

@@ -2,8 +2,10 @@
 
 import math
 
+from msgspec import structs
+
 from stoic.errors import UsageError, brief
-from stoic.records import Record
+from stoic.records import Json, Record
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """How much a model is to reason; no provider knows all of them."""
@@ -29,6 +31,10 @@ class Sampling(Record, frozen=True):
             temperature=default.temperature if self.temperature is None else self.temperature,
             reasoning_effort=default.reasoning_effort if self.reasoning_effort is None else self.reasoning_effort,
         )
+
+    def named(self) -> dict[str, Json]:
+        """Return what it says, by these very names."""
+        return {name: value for name, value in structs.asdict(self).items() if value is not None}
 
 
 def check_sampling(sampling: Sampling) -> Sampling:

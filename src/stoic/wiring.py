@@ -3,11 +3,11 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import uuid_utils
 
@@ -30,6 +30,9 @@ from stoic.store.sqlite import SqliteStore
 from stoic.tools.ends import Ends
 from stoic.tools.shells import Shells
 from stoic.tools.spilling import Spill
+
+if TYPE_CHECKING:
+    from stoic.wire.own import OwnModel
 
 
 class SystemClock:
@@ -70,6 +73,7 @@ class Runtime(Engine):
         clock: Clock | None = None,
         ids: Ids | None = None,
         connect: Callable[[str], Connection] | None = None,
+        providers: "Mapping[str, OwnModel] | None" = None,
         channels: Sequence[Channel] | None = None,
         delivers_notices: bool = True,
         agents: AgentSource | Sequence[Agent] = (),
@@ -84,6 +88,7 @@ class Runtime(Engine):
             clock: default the machine's
             ids: default UUIDv7
             connect: from `PROVIDER:NAME` to a connection; default by the settings
+            providers: functions that ask models of an API of their own, by the provider's name (how-to "Add a provider")
             channels: where notices go; default by the settings
             delivers_notices: whether they go there while the runtime is open; False: only when `outbox` is told to
             agents: those that run threads which nobody holds in his hand, such as tasks after a restart, or a function that
@@ -103,7 +108,7 @@ class Runtime(Engine):
         super().__init__(
             outside=Outside(store=store or SqliteStore(path), clock=clock, ids=ids),
             owner=owner,
-            connect=connect or Connector(settings, clock),
+            connect=connect or Connector(settings, clock, own=providers),
             spill=Spill(path.parent / "spill") if store is None else None,
             ends=Ends(path.with_name(f"{path.name}-ends"), owner.id) if store is None else None,
             shells=Shells(path.with_name(f"{path.name}-shells") if store is None else None),
