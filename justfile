@@ -41,6 +41,10 @@ test *arguments:
 quick *arguments:
     pytest -q {{ arguments }}
 
+# Give strangers' data to everything that reads it, so many times as many examples as CI, new ones each time.
+fuzz times="20":
+    STOIC_FUZZ_TIMES={{ times }} pytest -q -n auto tests/fuzz
+
 # Run simulated worlds of fresh seeds for so many minutes, on all cores.
 sim minutes="3":
     stoic sim --minutes {{ minutes }}

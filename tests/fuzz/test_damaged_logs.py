@@ -113,7 +113,7 @@ def test_any_damaged_value_is_one_clear_error_and_loses_nothing_else(tmp_path, m
     damage(path, data, ("threads", "title", "TEXT"), "title")
     assert [command for command in COMMANDS if command_ends(command) != (0, "")] == []
 
-    @examples(60)
+    @examples(25)
     @given(st.sampled_from(columns), st.sampled_from(TEXTS), st.sampled_from(NUMBERS), st.sampled_from(COMMANDS))
     def run(column, text, number, command):
         value = text if column[2] == "TEXT" else number

@@ -37,7 +37,7 @@ def row(text, **fields):
     return Row(id="r", thread="t", seq=1, generation=0, segment="s", turn=1, round=1, role="tool", kind="result", content=content, created_at=0, visible=True, view={"text": text}, **fields)  # fmt: skip
 
 
-@examples(800)
+@examples(300)
 @given(broken_texts() | hostile_texts(BODIES))
 def test_any_text_is_none_or_rebuilds_exactly(text):
     with ending():
@@ -53,7 +53,7 @@ def test_any_text_is_none_or_rebuilds_exactly(text):
     assert (read_neutral(text) is not None) == (known[:1] != [] and known[0] in NEUTRAL_EVENTS)
 
 
-@examples(400)
+@examples(150)
 @given(st.sampled_from(VALID), hostile_texts(BODIES), st.booleans())
 def test_body_behind_or_before_a_valid_text_makes_it_none(valid, body, before):
     # What a field may hold can stand at the end of one: then it is the end of that field.
@@ -63,7 +63,7 @@ def test_body_behind_or_before_a_valid_text_makes_it_none(valid, body, before):
     assert body or found == [template for template in TEMPLATES if template.read(valid)]
 
 
-@examples(400)
+@examples(150)
 @given(broken_texts() | hostile_texts(BODIES) | st.just(WITHHELD_RESULT))
 def test_gate_lets_no_withheld_row_pass_that_holds_anything_else(text):
     is_form = text == WITHHELD_RESULT or read_placeholder(text) is not None
@@ -75,7 +75,7 @@ def test_gate_lets_no_withheld_row_pass_that_holds_anything_else(text):
             check_forms([withheld])
 
 
-@examples(400)
+@examples(150)
 @given(
     hostile_texts(BODIES),
     hostile_texts(["\n\n", "[runtime] ", *BODIES]),

@@ -27,7 +27,7 @@ def test_any_expression_searches_or_is_told_in_one_sentence(tmp_path):
     room = Room(tmp_path)
     room.put("a", "aab\nab 1\n\x1b[2J é\n" + "a" * 3_000 + "b\n")
 
-    @examples(250)
+    @examples(150)
     @given(hostile_texts(EXPRESSIONS), st.booleans(), st.booleans())
     def run(query, expression, ignore_case):
         try:
@@ -40,7 +40,7 @@ def test_any_expression_searches_or_is_told_in_one_sentence(tmp_path):
     run()
 
 
-@examples(300)
+@examples(200)
 @given(hostile_texts(PATTERNS), st.sampled_from(PATHS))
 def test_any_pattern_matches_a_path_or_not(pattern, path):
     with ending():
@@ -62,7 +62,7 @@ def test_any_words_find_the_same_memories_in_every_store(tmp_path):
             for name, text in enumerate(WORDS):
                 runner.run(store.remember(memory(str(name), f"{text} {name}")))
 
-        @examples(250)
+        @examples(150)
         @given(hostile_texts(WORDS))
         def run(query):
             with ending():

@@ -98,7 +98,7 @@ def check(folder, data, **variables):
 
 
 def test_any_bytes_as_configuration_are_read_or_refused_in_one_line(tmp_path):
-    @examples(300)
+    @examples(100)
     @given(broken_bytes([WHOLE], PIECES))
     def run(data):
         check(tmp_path, data)
@@ -107,7 +107,7 @@ def test_any_bytes_as_configuration_are_read_or_refused_in_one_line(tmp_path):
 
 
 def test_any_values_in_the_configuration_are_read_or_refused_in_one_line(tmp_path):
-    @examples(400)
+    @examples(150)
     @given(FILES)
     def run(entries):
         check(tmp_path, toml(entries))
@@ -118,7 +118,7 @@ def test_any_values_in_the_configuration_are_read_or_refused_in_one_line(tmp_pat
 def test_any_variables_are_read_or_refused_in_one_line(tmp_path):
     texts = st.sampled_from(NUMBERS) | hostile_texts(NUMBERS).map(lambda text: text.replace("\0", ""))
 
-    @examples(300)
+    @examples(100)
     @given(st.dictionaries(st.sampled_from(VARIABLES), texts, max_size=4))
     def run(variables):
         check(tmp_path, WHOLE, **variables)

@@ -40,7 +40,7 @@ def check_same(api, data, cuts, **how):
 
 @pytest.mark.parametrize("api", APIS)
 def test_any_bytes_in_any_chunks_give_one_report_and_one_text(api):
-    @examples(250)
+    @examples(150)
     @given(broken_bytes(SEEDS[api]), CUTS, STATUSES, KINDS, SETTINGS)
     def check(data, cuts, status, kind, settings):
         with ending():
@@ -62,7 +62,7 @@ def test_any_bytes_one_at_a_time_give_the_report_of_all_at_once(api):
 
 @pytest.mark.parametrize("api", APIS)
 def test_events_of_any_shape_give_a_report(api):
-    @examples(250)
+    @examples(150)
     @given(broken_values(EVENTS[api], WORDS[api]), CUTS, st.booleans())
     def check(events, cuts, whole):
         with ending():
@@ -313,7 +313,7 @@ def test_whole_body_of_many_values_says_that_it_would_take_too_much_memory():
     assert classify(report).name == "unknown"
 
 
-MANY = 40_000
+MANY = 20_000
 """So many events, of which each used to look at all before it: minutes instead of seconds."""
 
 
@@ -374,7 +374,7 @@ def test_many_events_take_time_in_proportion_to_their_number(what):
             assert classify(msgspec.structs.replace(report, parts=None)).name
 
 
-@examples(300)
+@examples(150)
 @given(
     st.lists(
         st.sampled_from(

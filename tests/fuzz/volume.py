@@ -11,15 +11,15 @@ from pathlib import Path
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[2]
-WANTED = os.environ.get("STOIC_FUZZ_EXAMPLES")
-"""So many examples of each test instead, new ones each time; `just fuzz MINUTES` sets it."""
+TIMES = int(os.environ.get("STOIC_FUZZ_TIMES", "0"))
+"""So many times as many examples of each test, new ones in each run; `just fuzz TIMES` sets it. 0: few, the same in every run."""
 
 
 def examples(number):
-    """Return settings for so many examples, the same in every run."""
+    """Return settings for so many examples, or for as many times more as are wanted."""
     return settings(
-        max_examples=int(WANTED) if WANTED else number,
-        derandomize=not WANTED,
+        max_examples=number * (TIMES or 1),
+        derandomize=not TIMES,
         database=None,
         deadline=None,
         print_blob=True,
