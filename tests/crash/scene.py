@@ -30,7 +30,6 @@ from stoic.cli.agents import Made
 from stoic.cli.names import AGENT_NAME
 from stoic.core.notice import gate_violation
 from stoic.records import InboxEntry, Schedule, ThreadRecord
-from stoic.runtime.notices import CLAIM_MS
 from stoic.settings import read_settings
 from stoic.store.sqlite import SqliteStore
 from stoic.testing import FakeClock, ScriptedProvider
@@ -371,11 +370,12 @@ class Scene:
                 raise AssertionError(f"{left} do not come to rest: {self._last_said()}") from None
 
     async def _bring_notices(self) -> None:
-        """Send what killed processes had taken and not sent, as the next process does when their time is over."""
-        clock = FakeClock(time.time_ns() // 1_000_000 + CLAIM_MS)
+        """Send what killed processes had taken and not sent, or not in time, as the next process does when it is due."""
+        clock = FakeClock(time.time_ns() // 1_000_000)
         settings = read_settings(self.bench.environment)
         async with Runtime(settings=settings, clock=clock, delivers_notices=False, runs_tasks=False) as runtime:
-            await runtime.outbox.deliver_due()
+            while (next_at_ms := (await runtime.outbox.deliver_due()).next_at_ms) is not None:
+                clock.advance((next_at_ms - clock.now_ms()) / 1000)
 
     @asynccontextmanager
     async def _store(self) -> AsyncGenerator[SqliteStore]:
