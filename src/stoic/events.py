@@ -320,7 +320,7 @@ class OutcomeReached(Record, frozen=True, omit_defaults=False, tag="outcome", re
     failure_class: str | None = None
     """`class` in JSON: the class of SPEC §3 when the outcome is `failed`."""
     reason: str | None = None
-    """Of a stop why; of a parked turn what it waits for."""
+    """Of a stop why; of a parked turn what it waits for; of a completed one `input_withheld`, if all its input was."""
     refused: bool = False
     """Whether a refusal stopped it."""
     text: str = ""

@@ -257,7 +257,7 @@ class Receipt(Record, frozen=True):
     status: Literal["delivered", "failed", "cancelled"]
     outcome: Literal["completed", "stopped", "failed", "cancelled"]
     reason: str | None = None
-    """Of a stop: `refused`, `stuck_loop`, `budget` or `human`."""
+    """As of the `Outcome`."""
     failure_class: str | None = None
     text: str = ""
     """The answer; on any other end the assistant's own accepted text of the turn."""
@@ -612,7 +612,8 @@ class Outcome(Record, frozen=True):
     failure_class: str | None = None
     """The class of SPEC §3 when the outcome is `failed`."""
     reason: str | None = None
-    """`refused`, `stuck_loop`, `budget` or `human` when the outcome is `stopped`."""
+    """`refused`, `stuck_loop`, `budget` or `human` when the outcome is `stopped`; `input_withheld` when it is `completed` and
+    all that the turn was given was withheld."""
     refused: bool = False
     refusal: Refusal | None = None
     value: Json = None

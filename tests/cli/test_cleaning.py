@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from stoic.cli.cleaning import folded
+from stoic.cli.up import ended_said
 from stoic.cli.wording import describe, ending
 from stoic.events import OutcomeReached, ToolEnded
+from stoic.records import Outcome
 
 
 @given(st.text(st.sampled_from("ab 漢"), max_size=60), st.integers(0, 6), st.integers(16, 40))
@@ -76,3 +78,16 @@ def test_a_turn_that_waits_for_something_else_says_so():
     line = ending(OutcomeReached(outcome="parked", reason="time"))
     assert line is not None
     assert line.text == "parked: the turn waits for time"
+
+
+def test_a_completion_that_answers_nothing_of_its_input_does_not_look_like_success():
+    why, message = "input_withheld", "All was withheld."
+    line = ending(OutcomeReached(outcome="completed", cut=True, reason=why, message=message))
+    assert line is not None
+    assert (line.style, line.text) == (
+        "yellow",
+        "! All was withheld. Also, the answer hit its length limit and is cut.",
+    )
+    said = ended_said("t", Outcome(outcome="completed", turn=3, rounds=1, reason=why, message=message))
+    assert (said.style, said.text) == ("red", "t · turn 3 completed (input_withheld) · 1 round: All was withheld.")
+    assert ending(OutcomeReached(outcome="completed")) is None

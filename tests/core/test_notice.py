@@ -13,6 +13,7 @@ from stoic.core.budget import Use
 from stoic.core.commands import Route
 from stoic.core.loops import Rule
 from stoic.core.notice_forms import BUDGET_PER_DAY, DIGEST, FORMS
+from stoic.core.quarantine import NeutralEvent
 from stoic.core.refusal import FROZEN_AT, PROBE_DELAYS_MS, RefusalState, duration, rule
 from stoic.records import Health, Notice, Operation, Outcome, Question, StoredNotice
 
@@ -218,6 +219,7 @@ def foreign(text):
         notice.turn_ended(
             Outcome(outcome="failed", thread="t", turn=1, failure_class=text), replace(ROUTE, model=text)
         ),
+        notice.input_withheld("t", SEGMENT, NeutralEvent(kind=text, row=text, provider=text, category=text), 1),
         notice.unknown_operation(operation(tool=text, effect=text)),
         notice.route_closed("t", ROUTE, closed(failure_class=text, waits_for=text)),
         notice.compaction_refused("t", SEGMENT, ROUTE, text),

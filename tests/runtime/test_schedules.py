@@ -81,6 +81,9 @@ def test_a_prompt_that_was_refused_is_sent_once_and_stays_withheld(tmp_path):
             await pass_hours(bench, runtime, 1)
             requests = bench.provider.requests
             assert [request.holds(CANARY) for request in requests] == [True, *[False] * 4]
+            found = await last_outcome(runtime.store, "t")
+            assert found is not None
+            assert (found.content["outcome"], found.content["reason"]) == ("completed", "input_withheld")
 
     play(tmp_path, {"rules": [{"request_contains": CANARY, "reply": REFUSED}], "default": "ok"}, story)
 

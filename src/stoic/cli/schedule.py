@@ -46,7 +46,7 @@ class ScheduleLine(Record, frozen=True, omit_defaults=False):
     last_turn: str
     """How the thread's last turn ended or where it stands, such as `completed`, `failed` or `stopped`; `new`: none yet."""
     detail: str | None
-    """The class of a failure, or the reason of a stop such as `refused`."""
+    """The class of a failure, or the reason of a stop such as `refused`; `input_withheld` where all of the prompt was."""
 
 
 def add(thread: str, when: str, prompt: str, *, zone: str | None, stdout: IO[str]) -> int:
@@ -202,7 +202,8 @@ def _print(line: ScheduleLine, schedule: Schedule, style: Style, stdout: IO[str]
     when = "paused" if line.paused else f"next {_local(schedule, line.next_due_at)}"
     fired = "never yet" if line.last_fired_at is None else _local(schedule, line.last_fired_at)
     detail = f" ({line.detail})" if line.detail else ""
-    turn = style(f"last turn {line.last_turn}{detail}", _STYLES.get(line.last_turn, "dim"))
+    is_withheld = line.last_turn == "completed" and line.detail
+    turn = style(f"last turn {line.last_turn}{detail}", "red" if is_withheld else _STYLES.get(line.last_turn, "dim"))
     unread = f" · {style('its last prompt is unread', 'yellow')}" if line.unread else ""
     head = f"{one_line(line.id)}  thread {one_line(line.thread)} · {one_line(line.expression)} · "
     stdout.write(f"{head}{style(when, 'yellow' if line.paused else 'plain')} · last {fired}\n")

@@ -18,7 +18,7 @@ class ThreadState(Record, frozen=True, omit_defaults=False):
     turns: int
     state: State
     detail: str | None
-    """The class of a failure, the reason of a stop, what a parked turn waits for; of an open turn `running` or, when no
+    """The class of a failure, the reason of a stop or of a completion that is none of the input, what a parked turn waits for; of an open turn `running` or, when no
     living process has it, `interrupted`."""
     unread: int
     """Messages that wait for their turn."""

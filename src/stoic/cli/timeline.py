@@ -309,7 +309,7 @@ def _outcome(content: Json, took: str) -> Iterator[Line]:
     name = content["outcome"]
     why = content.get("failure_class") or content.get("reason")
     detail = f" ({why})" if why else ""
-    style = "green" if name == "completed" else "red"
+    style = "green" if name == "completed" and not why else "red"
     yield Line(text=f"  outcome: {name}{detail}{_figures(content)}{took}", style=style)
     if content.get("message"):
         yield from _indented(content["message"], 6)

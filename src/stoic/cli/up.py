@@ -174,12 +174,12 @@ def ended_said(thread: str, ending: Ending) -> Line:
     head = f"{one_line(thread)} · turn {ending.turn}"
     if isinstance(ending, Parked):
         return Line(text=f"{head} is parked: it {waits_said(msgspec.to_builtins(ending))}", style="yellow")
-    if ending.outcome == "completed":
+    why = ending.failure_class or ending.reason
+    said = f": {one_line(ending.message)}" if ending.message else ""
+    if ending.outcome == "completed" and why is None:
         return Line(
             text=f"{head} completed{' (the answer is cut)' if ending.cut else ''}{_figures(ending)}", style="green"
         )
-    why = ending.failure_class or ending.reason
-    said = f": {one_line(ending.message)}" if ending.message else ""
     return Line(text=f"{head} {ending.outcome}{f' ({why})' if why else ''}{_figures(ending)}{said}", style="red")
 
 

@@ -127,13 +127,20 @@ def brief_arguments(arguments: str) -> str:
 def ending(event: OutcomeReached) -> Line | None:
     """Return the status line of an ending; None for a plain completion."""
     if event.outcome == "completed":
-        return Line(text="! the answer hit its length limit and is cut", style="yellow") if event.cut else None
+        return _warning(event)
     if event.outcome == "parked":
         return Line(text=parked(event.thread, event.reason, event.questions), style="yellow")
     said = event.message or event.reason or event.failure_class or ""
     # A message that begins with the outcome's name says it once.
     said = said.removeprefix(f"{event.outcome.capitalize()}: ").removeprefix(f"{event.outcome.capitalize()} ")
     return Line(text=f"{event.outcome}: {stripped(said)}".rstrip(": "), style="red")
+
+
+def _warning(event: OutcomeReached) -> Line | None:
+    """Return what is to be known of an answer beside its text."""
+    cut = "the answer hit its length limit and is cut" if event.cut else ""
+    said = stripped(event.message) + (f" Also, {cut}." if cut else "") if event.message else cut
+    return Line(text=f"! {said}", style="yellow") if said else None
 
 
 def told(event: NoticeRaised) -> list[Line]:

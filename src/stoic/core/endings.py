@@ -2,6 +2,8 @@
 
 from typing import cast
 
+from msgspec.structs import replace
+
 from stoic.core import notes, notice
 from stoic.core.budget import cost_usd
 from stoic.core.classify.verdict import Verdict
@@ -9,10 +11,10 @@ from stoic.core.commands import Commit, LookAtShells, ShellsSeen
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.health import give_back
 from stoic.core.history import EFFECTS, OPEN_STATES, add_usage
-from stoic.core.quarantine import RefusedBy, body_hash, is_withheld, withhold
+from stoic.core.quarantine import NeutralEvent, RefusedBy, body_hash, is_withheld, read_neutral, withhold
 from stoic.core.receipt import delivery, receipt
 from stoic.core.repairs import KINDS
-from stoic.core.rows import input_of, kind_of, turn_of
+from stoic.core.rows import INPUTS, input_of, kind_of, turn_of
 from stoic.core.steps import Context, Part, ask, closed, commit, draft, lose, result_row
 from stoic.errors import BrokenInvariantError
 from stoic.records import (
@@ -52,6 +54,10 @@ def finish(
     total = add_usage(ctx.state.usage, usage)
     if misfit is None:
         outcome = _outcome(ctx, outcome="completed", text=text, cut=cut, usage=total, value=value)
+        withheld = _withheld_input(ctx)
+        if withheld is not None:
+            said = notes.input_withheld(withheld.provider, withheld.category)
+            outcome = replace(outcome, reason="input_withheld", message=said)
     else:
         failure = FailureClass.MALFORMED_TOOL_CALL
         outcome = _outcome(
@@ -243,6 +249,13 @@ def break_off(ctx: Context, why: str) -> Part[Outcome]:
     )
 
 
+def _withheld_input(ctx: Context) -> NeutralEvent | None:
+    """Return what stands for the turn's input, if all of it was withheld: then the answer is not about it (SPEC §9)."""
+    own = [row for row in ctx.state.shown if kind_of(row) in INPUTS and turn_of(row) == ctx.state.number]
+    neutral = [read_neutral(row.content["text"]) if is_withheld(row) else None for row in own]
+    return neutral[0] if neutral and all(neutral) else None
+
+
 def close_calls(ctx: Context) -> tuple[list[Draft], list[Operation]]:
     """Return a result for each open call of a cancelled turn, and the end of its operation."""
     rows, operations = list[Draft](), list[Operation]()
@@ -360,8 +373,11 @@ def _untold(ctx: Context, outcome: Outcome) -> list[Notice]:
     """
     is_seen = ctx.plan.is_attended or ctx.plan.task.owner is not None
     is_stopped_by_hand = outcome.outcome == "cancelled" and outcome.failure_class is None
-    if is_seen or outcome.outcome == "completed" or outcome.refused or is_stopped_by_hand:
+    if is_seen or outcome.refused or is_stopped_by_hand:
         return []
+    if outcome.outcome == "completed":
+        by = _withheld_input(ctx)
+        return [] if by is None else [notice.input_withheld(ctx.history.thread, ctx.history.segment, by, outcome.turn)]
     return [notice.turn_ended(outcome, ctx.candidate.route if ctx.plan.candidates else None)]
 
 

@@ -254,6 +254,15 @@ def failed(
     return f"{provider}:{model}{tries}: {what} ({failure}).{said}{wait}{missed} {remedy}".rstrip()
 
 
+def input_withheld(provider: str, category: str | None) -> str:
+    """Say to a person that an answer is not about what was asked, since a provider refused to read that."""
+    category = f" (category {category})" if category else ""
+    return (
+        f"All that this turn was given was withheld, since {provider} refused it{category}: the answer is not about it. The "
+        "same stays withheld until a person starts fresh, compacts or switches the model."
+    )
+
+
 def refused(refusal: Refusal, *, withheld: bool, task: bool, stays: bool, unsent: bool = False) -> str:
     """Say to a person that a provider refused, what was done about it, and what can be done.
 

@@ -13,6 +13,7 @@ from stoic.core import notes
 from stoic.core.budget import Use
 from stoic.core.commands import Route
 from stoic.core.notice_forms import DIGEST, FORMS
+from stoic.core.quarantine import NeutralEvent
 from stoic.core.quarantine.template import OTHER, field
 from stoic.core.refusal import FROZEN_AT, RefusalState, rule
 from stoic.moments import date_of
@@ -103,6 +104,18 @@ def turn_ended(outcome: Outcome, route: Route | None) -> Notice:
         outcome=field(outcome.outcome),
         why=f" ({field(why)})" if why else "",
         asked_model="" if route is None else f", with {_model(route.provider, route.model)}",
+    )
+
+
+def input_withheld(thread: str, segment: str, by: NeutralEvent, turn: int) -> Notice:
+    """Say that a turn which nobody watched answered nothing of what it was given; `by` is what stands for that."""
+    return _notice(
+        "input_withheld",
+        thread,
+        segment=segment,
+        provider=field(by.provider),
+        category=_category(by.category),
+        turn=turn,
     )
 
 

@@ -106,6 +106,16 @@ FORMS: dict[str, NoticeForm] = {
         text="Turn {turn} did not complete while nobody watched: {outcome}{why}{asked_model}.",
         actions=(_LOOK, "stoic run --thread {thread} MESSAGE"),
     ),
+    "input_withheld": NoticeForm(
+        kind="input_withheld",
+        priority="normal",
+        key="input_withheld:{segment}:{provider}",
+        when="a turn that nobody watches completes though all that it was given was withheld, but a task's that a thread owns; "
+        "once in a segment",
+        text="Refused by {provider}{category}: all that turn {turn} was given was withheld, so its answer is not about it. The "
+        "same stays withheld until a person starts fresh, compacts or switches the model.",
+        actions=(_LOOK, _SWITCH, _FRESH),
+    ),
     "unknown_operation": NoticeForm(
         kind="unknown_operation",
         priority="normal",
