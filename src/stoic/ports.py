@@ -91,6 +91,10 @@ class Store(Protocol):
         """Make an owner known, or renew its heartbeat: one row an owner, whatever the number of its leases."""
         ...
 
+    async def owners(self) -> list[Owner]:
+        """Return every owner that was ever registered, the newest heartbeat first."""
+        ...
+
     async def create_thread(self, thread: ThreadRecord, *, enter: InboxEntry | None = None) -> ThreadRecord:
         """Create the thread if it is new, with the inbox entry that it begins with; return it as it stands. Raises StoreError."""
         ...

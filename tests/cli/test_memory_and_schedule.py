@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from stoic.cli.app import run_app
 from stoic.cli.memory import list_memories, search_memories
-from stoic.cli.schedule import add, list_schedules, pause, remove, resume
+from stoic.cli.schedule import add, list_schedules, pause, remove, resume, tell_idle
 from stoic.cli.zones import machine_zone
 from stoic.errors import UsageError
 from stoic.records import Memory, Owner, Row, Step, ThreadRecord
 from stoic.runtime.schedules import fire_due
+from stoic.store.owners import this_process
 from stoic.store.sqlite import SqliteStore
 from stoic.wiring import SystemClock
 
@@ -123,10 +124,13 @@ def test_an_empty_list_of_memories_says_so_and_looking_creates_no_log(log, capsy
     assert len(lines(list_memories, scope=None, limit=0)) == 2
 
 
+IDLE = "nothing enters prompts now: no `stoic up` is seen to run on this database\n"
+
+
 def test_a_schedule_is_added_listed_paused_resumed_and_removed(bench, stoic):
     fill(bench.database, threads=("t",), rows=(outcome_row("t", outcome="failed", failure_class="auth"),))
     added = bench.stoic("schedule", "add", "t", "every day 09:00", "Look around.", "--zone", "Europe/Berlin")
-    assert (added.returncode, added.stderr) == (0, "")
+    assert (added.returncode, added.stderr) == (0, IDLE)
     name, _, when = added.stdout.strip().partition(": next ")
     assert when.endswith(" 09:00 Europe/Berlin")
     assert stoic("schedule", "list")[1] == (
@@ -192,6 +196,59 @@ def test_a_list_tells_that_a_prompt_is_unread_and_when_it_came(log):
     assert "last turn new · its last prompt is unread · Look Look" in shown
     assert shown.endswith("…\n")
     assert "never yet" not in shown
+
+
+def test_a_list_tells_that_a_failure_holds_back_what_is_due(log):
+    fill(log, threads=("t", "fine"), rows=(outcome_row("t", outcome="failed", failure_class="network"),))
+    for thread in ("t", "fine"):
+        said(add, thread, "every minute", "Look.", zone="UTC")
+    held, free = lines(list_schedules)
+    assert (held["thread"], free["held_until"]) == ("t", None)
+    assert held["held_until"] - held["next_due_at"] > 10 * 60_000
+    shown = said(list_schedules, as_json=False)
+    assert shown.count("(held back for 15 min after a turn that did not go well; due ") == 1
+    pause(held["id"], stdout=io.StringIO())
+    assert "held back" not in said(list_schedules, as_json=False)
+
+
+def test_the_same_schedule_is_not_added_twice(log):
+    fill(log, threads=("t",))
+    name = said(add, "t", "every day 09:00", "Look.", zone="UTC").partition(":")[0]
+    said(add, "t", "every day 09:00", "Look.", zone="Europe/Berlin")
+    said(add, "t", "every day 09:00", "Look again.", zone="UTC")
+    why = f"schedule {name} enters the same prompt into thread 't' at the same times"
+    with pytest.raises(UsageError) as told:
+        add("t", "0 9 * * *", "Look.", zone="UTC", stdout=io.StringIO())
+    assert str(told.value) == why
+    pause(name, stdout=io.StringIO())
+    with pytest.raises(UsageError) as told:
+        add("t", "0 9 * * *", "Look.", zone="UTC", stdout=io.StringIO())
+    assert str(told.value) == f"{why}; it is paused: `stoic schedule resume {name}`"
+    assert len(lines(list_schedules)) == 3
+
+
+def test_it_is_said_only_where_nothing_enters_prompts(log):
+    def idle() -> str:
+        stderr = io.StringIO()
+        tell_idle(stderr=stderr)
+        return stderr.getvalue()
+
+    async def register() -> None:
+        store = SqliteStore(log)
+        await store.open()
+        await store.register(this_process("me", 1))
+        await store.close()
+
+    assert idle() == ""
+    fill(log, threads=("t",))
+    assert idle() == ""
+    name = said(add, "t", "every day 09:00", "Look.", zone="UTC").partition(":")[0]
+    assert idle() == IDLE
+    pause(name, stdout=io.StringIO())
+    assert idle() == ""
+    resume(name, stdout=io.StringIO())
+    asyncio.run(register())
+    assert idle() == ""
 
 
 def test_the_machines_zone_is_of_its_environment_else_of_its_files_else_utc(tmp_path):

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from msgspec import structs
 
 from stoic.errors import NoSuchThreadError, RejectedStepError, StaleWriterError, StoreError
 from stoic.ports import HeldLeaseError, Loaded
@@ -109,6 +110,16 @@ def test_a_thread_that_somebody_living_holds_is_not_deleted(play):
         await log.other.delete_thread(THREAD, 0)
         with pytest.raises(StoreError, match="there is no thread"):
             await log.append(log.row(2))
+
+    play(story)
+
+
+def test_owners_are_listed_by_their_newest_sign_of_life(play):
+    async def story(log):
+        known = {each.id: each for each in await log.store.owners()}
+        await log.store.register(structs.replace(known["first"], heartbeat_at=1 << 50))
+        found = await log.other.owners()
+        assert (found[0].id, {each.id for each in found}) == ("first", known.keys())
 
     play(story)
 

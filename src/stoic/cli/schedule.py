@@ -14,11 +14,14 @@ from stoic.cli.screen import Style
 from stoic.cli.states import ThreadState, read_state
 from stoic.cli.timeline import moment
 from stoic.cli.zones import machine_zone
-from stoic.core.schedules import next_due, parse, zone_of
+from stoic.core.refusal import duration
+from stoic.core.schedules import HOLD_MS, held_until, next_due, parse, zone_of
 from stoic.errors import UsageError
 from stoic.moments import date_of
 from stoic.ports import Store
 from stoic.records import Record, Schedule
+from stoic.runtime.schedules import last_outcome
+from stoic.store.owners import process_is_alive
 from stoic.wiring import RandomIds, SystemClock
 
 _STYLES = {"completed": "green", "failed": "red", "stopped": "red", "open": "yellow", "parked": "yellow"}
@@ -38,8 +41,10 @@ class ScheduleLine(Record, frozen=True, omit_defaults=False):
     prompt: str
     paused: bool
     created_at: int
-    """Epoch milliseconds, like the next two."""
+    """Epoch milliseconds, like the next three."""
     next_due_at: int
+    held_until: int | None
+    """Until when nothing is entered though it is due by then, since the thread's last turn did not go well; None: it is not."""
     last_fired_at: int | None
     unread: bool
     """Whether its last prompt waits in the inbox; until it was read no other one comes."""
@@ -99,6 +104,12 @@ def list_schedules(*, as_json: bool, stdout: IO[str]) -> int:
     return exits.COMPLETED
 
 
+def tell_idle(*, stderr: IO[str]) -> None:
+    """Say that no prompt is entered now where schedules are active and no process is seen to work on the log."""
+    if log_to_list() and asyncio.run(_is_idle()):
+        stderr.write("nothing enters prompts now: no `stoic up` is seen to run on this database\n")
+
+
 def remove(schedule: str, *, stdout: IO[str]) -> int:
     """Delete a schedule; a prompt of it that is in the inbox already stays. Raises UsageError (no such schedule)."""
     asyncio.run(_remove(_known_id(schedule)))
@@ -134,7 +145,23 @@ async def _add(schedule: Schedule) -> None:
     async with opened_log() as store:
         await require_thread(store, schedule.thread)
         await _require_living(store, schedule.thread)
+        same = next((each for each in await store.schedules() if _says(each) == _says(schedule)), None)
+        if same is not None:
+            goes_on = f"; it is paused: `stoic schedule resume {quoted(same.id)}`" if same.paused else ""
+            raise UsageError(
+                f"schedule {same.id} enters the same prompt into thread {schedule.thread!r} at the same times{goes_on}"
+            )
         await store.put_schedule(schedule)
+
+
+def _says(schedule: Schedule) -> tuple[str, str, str, str]:
+    return schedule.thread, schedule.cron, schedule.zone, schedule.prompt
+
+
+async def _is_idle() -> bool:
+    async with opened_log() as store:
+        is_wanted = any(not each.paused for each in await store.schedules())
+        return is_wanted and not any(process_is_alive(each) for each in await store.owners())
 
 
 async def _remove(schedule: str) -> None:
@@ -177,10 +204,13 @@ async def _lines() -> list[tuple[ScheduleLine, Schedule]]:
         found, clock = await store.schedules(), SystemClock()
         states = {thread: await read_state(store, clock, thread) for thread in {each.thread for each in found}}
         waiting = [entry.id for thread in states for entry in await store.inbox(thread)]
-        return [(_line(each, states[each.thread], waiting), each) for each in found]
+        now_ms = clock.now_ms()
+        held = {thread: held_until(await last_outcome(store, thread), now_ms) for thread in states}
+        return [(_line(each, states[each.thread], waiting, held[each.thread]), each) for each in found]
 
 
-def _line(schedule: Schedule, state: ThreadState, waiting: list[str]) -> ScheduleLine:
+def _line(schedule: Schedule, state: ThreadState, waiting: list[str], held_ms: int | None) -> ScheduleLine:
+    is_held = held_ms is not None and schedule.next_due_at < held_ms
     return ScheduleLine(
         id=schedule.id,
         thread=schedule.thread,
@@ -191,6 +221,7 @@ def _line(schedule: Schedule, state: ThreadState, waiting: list[str]) -> Schedul
         paused=schedule.paused,
         created_at=schedule.created_at,
         next_due_at=schedule.next_due_at,
+        held_until=held_ms if is_held else None,
         last_fired_at=schedule.last_fired_at,
         unread=any(entry.startswith(f"schedule:{schedule.id}:") for entry in waiting),
         last_turn=state.state,
@@ -199,7 +230,9 @@ def _line(schedule: Schedule, state: ThreadState, waiting: list[str]) -> Schedul
 
 
 def _print(line: ScheduleLine, schedule: Schedule, style: Style, stdout: IO[str]) -> None:
-    when = "paused" if line.paused else f"next {_local(schedule, line.next_due_at)}"
+    when = "paused" if line.paused else f"next {_local(schedule, line.held_until or line.next_due_at)}"
+    if line.held_until is not None and not line.paused:
+        when += f" (held back for {duration(HOLD_MS)} after a turn that did not go well; due {_local(schedule, line.next_due_at)})"
     fired = "never yet" if line.last_fired_at is None else _local(schedule, line.last_fired_at)
     detail = f" ({line.detail})" if line.detail else ""
     is_withheld = line.last_turn == "completed" and line.detail

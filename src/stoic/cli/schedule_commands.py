@@ -35,16 +35,21 @@ def add(
 ) -> int:
     """Add a schedule."""
     from stoic.cli.schedule import add as add_schedule
+    from stoic.cli.schedule import tell_idle
 
-    return add_schedule(thread, when, prompt, zone=zone, stdout=sys.stdout)
+    code = add_schedule(thread, when, prompt, zone=zone, stdout=sys.stdout)
+    tell_idle(stderr=sys.stderr)
+    return code
 
 
 @schedule_app.command("list", help="List the schedules with their next time and how their threads' last turns ended.")
 def list_all(*, as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False) -> int:
     """List schedules."""
-    from stoic.cli.schedule import list_schedules
+    from stoic.cli.schedule import list_schedules, tell_idle
 
-    return list_schedules(as_json=as_json, stdout=sys.stdout)
+    code = list_schedules(as_json=as_json, stdout=sys.stdout)
+    tell_idle(stderr=sys.stderr)
+    return code
 
 
 @schedule_app.command(help="Delete a schedule.")

@@ -149,6 +149,10 @@ class MemoryStore:
         database.owners[owner.id] = renewed
         database.feed.announce()
 
+    async def owners(self) -> list[Owner]:
+        """Return every owner that was ever registered, the newest heartbeat first."""
+        return sorted(self._database().owners.values(), key=lambda each: (-each.heartbeat_at, each.id))
+
     async def create_thread(self, thread: ThreadRecord, *, enter: InboxEntry | None = None) -> ThreadRecord:
         """Create the thread if it is new, with the inbox entry that it begins with; return it as it stands. Raises StoreError."""
         database = self._database()

@@ -1,18 +1,20 @@
 """What the SQLite store reads; each function sees one consistent state of the database."""
 
 from stoic.ports import Loaded
-from stoic.records import Health, InboxEntry, Operation, ThreadRecord
+from stoic.records import Health, InboxEntry, Operation, Owner, ThreadRecord
 from stoic.store import rules
 from stoic.store.connection import Connection
 from stoic.store.encoding import (
     INBOX_COLUMNS,
     OPERATION_COLUMNS,
+    OWNER_COLUMNS,
     ROW_OBJECTS,
     THREAD_COLUMNS,
     entry_from,
     guard_from,
     health_from,
     operation_from,
+    owner_from,
     rows_from,
     thread_from,
     thread_json,
@@ -29,6 +31,7 @@ SELECT {INBOX_COLUMNS} FROM inbox
 WHERE taken = 0 AND kind IN ('cancel', 'event') AND EXISTS (SELECT 1 FROM threads WHERE id = inbox.thread AND owner = ?)
 ORDER BY position
 """  # noqa: S608
+_OWNERS = f"SELECT {OWNER_COLUMNS} FROM owners ORDER BY heartbeat_at DESC, id"  # noqa: S608
 _OPERATIONS = f"SELECT {OPERATION_COLUMNS} FROM operations"  # noqa: S608
 _OPEN = f"{_OPERATIONS} WHERE thread = ? AND state IN {rules.OPEN_STATES} ORDER BY position"
 
@@ -66,6 +69,11 @@ def load(connection: Connection, thread_id: str, after_seq: int) -> Loaded:
         inbox=entries,
         guard=guard_from(guard),
     )
+
+
+def owners(connection: Connection) -> list[Owner]:
+    """Return every owner that was ever registered, the newest heartbeat first."""
+    return [owner_from(values) for values in connection.execute(_OWNERS)]
 
 
 def health(connection: Connection) -> list[Health]:

@@ -95,6 +95,10 @@ class SqliteStore:
         """Make an owner known, or renew its heartbeat. Raises StoreError if its id is another process's."""
         await self._write(lambda connection: writes.register(connection, owner))
 
+    async def owners(self) -> list[Owner]:
+        """Return every owner that was ever registered, the newest heartbeat first."""
+        return await self._read(reads.owners)
+
     async def create_thread(self, thread: ThreadRecord, *, enter: InboxEntry | None = None) -> ThreadRecord:
         """Create the thread if it is new, with the inbox entry that it begins with; return it as it stands. Raises StoreError."""
         return await self._write(lambda connection: writes.create_thread(connection, thread, enter))
