@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from tests.core.world import ROUTE, Life, World, called, http, plan, run, said, scripted, tool
 
-from stoic.core.budget import Bounds, Limits, cost_usd, spent_by, unusable_bound
+from stoic.core.budget import Bounds, Limits, cost_usd, in_decimals, spent_by, unusable_bound
 from stoic.core.commands import Cancelled, Next
 from stoic.core.plan import Candidate
 from stoic.prices import facts_of, price_of
@@ -93,7 +93,7 @@ def test_a_turn_out_of_time_is_stopped_and_not_cancelled():
 WIDE = [
     ({"rounds": 2}, "after 2 rounds", "per_{}.rounds"),
     ({"tokens": 20}, "at 24 tokens", "per_{}.tokens"),
-    ({"cost_usd": 0.00007}, "at 0.0001 USD", "per_{}.cost_usd"),
+    ({"cost_usd": 0.00007}, "at 0.00008 USD", "per_{}.cost_usd"),
 ]
 
 
@@ -163,6 +163,22 @@ def test_of_a_bound_of_more_than_a_turn_a_notice_warns_once_until_it_is_changed(
     assert (told.kind, told.priority) == ("budget", "normal")
     assert told.text.startswith("0.80 of 1.00 USD are used today (UTC).")
     assert [each["scope"] for each in warnings(world)] == ["day", "day"]
+
+
+def test_a_small_bound_and_what_was_used_of_it_are_said_in_plain_decimals():
+    world = world_of(said("one"), said("two"), max_cost_usd=0.0000001, per_day=Bounds(cost_usd=0.00001))
+    world.spent_today = Spent(cost_usd=0.000009)
+    assert outcome_of(world).outcome == "completed"
+    (told,) = world.notices.values()
+    assert told.text.startswith("0.000009 of 0.00001 USD are used today (UTC).")
+    assert in_decimals(1e-07) == "0.0000001"
+    assert [in_decimals(amount) for amount in (64, 1_234.5, 0.1 + 0.2)] == ["64", "1,234.5", "0.3"]
+
+
+def test_a_cost_has_no_noise_of_binary_fractions():
+    price = Price(input=[(0, 0.55)], output=[(0, 2.2)])
+    found = [cost_usd(price, Usage(input_tokens=n, output_tokens=n)) for n in range(1, 500)]
+    assert [cost for cost in found if cost is None or len(f"{cost!r}") > len("0.0000000000")] == []
 
 
 def test_without_bounds_of_more_than_a_turn_nobody_looks_at_what_was_spent():

@@ -10,6 +10,8 @@ from stoic.records import Draft, Json, Price, Record, Spent, Usage
 WARN_AT_SHARE = 0.8
 """How much of a bound is used when a person is warned (SPEC §15)."""
 
+_DECIMALS = 10
+"""Of a dollar: a thousandth of what the cheapest token costs."""
 _OF = {"turn": "in this turn", "thread": "in this thread and its tasks", "day": "today (UTC)"}
 _OF_TURN = {
     "rounds": "max_rounds",
@@ -86,7 +88,12 @@ def cost_usd(price: Price | None, usage: Usage) -> float | None:
         (usage.cache_write_tokens, _at(price.cache_write, size) if price.cache_write else input_usd),
         (usage.output_tokens, _at(price.output, size)),
     )
-    return sum(tokens * usd for tokens, usd in parts) / 1_000_000
+    return exact(sum(tokens * usd for tokens, usd in parts) / 1_000_000)
+
+
+def exact(usd: float) -> float:
+    """Return an amount without the noise of binary fractions: no price tells more than ten decimals of a dollar."""
+    return round(usd, _DECIMALS)
 
 
 def uses_of_turn(limits: Limits, state: TurnState, now_ms: int) -> Iterator[Use]:
@@ -144,10 +151,16 @@ def reached(use: Use) -> str:
         case "tokens":
             amount = f"at {use.used:,.0f} tokens"
         case "cost_usd":
-            amount = f"at {use.used:.4f} USD"
+            amount = f"at {in_decimals(use.used)} USD"
         case _:
             amount = f"after {use.used:,.0f} seconds{'' if use.scope == 'turn' else ' of work'}"
-    return f"{amount} {_OF[use.scope]}, the limit being {use.limit:,} ({name})"
+    return f"{amount} {_OF[use.scope]}, the limit being {in_decimals(use.limit)} ({name})"
+
+
+def in_decimals(amount: float) -> str:
+    """Return an amount in plain decimals, without zeros at its end."""
+    whole, _, decimals = f"{amount:,.{_DECIMALS}f}".partition(".")
+    return f"{whole}.{decimals.rstrip('0')}".rstrip(".")
 
 
 def unusable_bound(bounds: Bounds) -> str | None:

@@ -5,7 +5,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from stoic.core import notes, notice
-from stoic.core.budget import cost_usd
+from stoic.core.budget import cost_usd, exact
 from stoic.core.classify.verdict import Verdict
 from stoic.core.commands import Commit, LookAtShells, ShellsSeen
 from stoic.core.failures import Axis, FailureClass
@@ -321,8 +321,10 @@ def _outcome(
 def _cost(ctx: Context, usage: Usage | None) -> float | None:
     """Return what the turn cost; `usage` is the whole turn's when it holds a reply that is not folded yet."""
     state = ctx.state
-    if usage is None or state.cost_usd is None:
-        return state.cost_usd
+    if state.cost_usd is None:
+        return None
+    if usage is None:
+        return exact(state.cost_usd)
     new = Usage(
         input_tokens=usage.input_tokens - state.usage.input_tokens,
         output_tokens=usage.output_tokens - state.usage.output_tokens,
@@ -330,7 +332,7 @@ def _cost(ctx: Context, usage: Usage | None) -> float | None:
         cache_write_tokens=usage.cache_write_tokens - state.usage.cache_write_tokens,
     )
     added = cost_usd(ctx.candidate.price, new)
-    return None if added is None else state.cost_usd + added
+    return None if added is None else exact(state.cost_usd + added)
 
 
 def _end(
