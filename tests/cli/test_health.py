@@ -79,7 +79,7 @@ def test_model_that_is_shut_for_a_while_stays_so_when_it_is_named(bench):
         done = bench.stoic(*bench.working(provider, "again"))
         assert len(provider.requests) == 1
     assert done.returncode == 3
-    assert "is closed after rate_limit for another" in done.stderr
+    assert "is closed after rate_limit until " in done.stderr
 
 
 def test_doctor_names_the_shut_model_and_the_way_back(bench, shut):

@@ -23,7 +23,7 @@ def stopped(bench: Bench, provider) -> None:
     (bench.workspace / "a.txt").write_text("the same\n")
     done = bench.stoic(*bench.working(provider, "go", "--thread", "t"))
     assert done.returncode == 6
-    assert "or let it repeat so many calls more: `stoic resume THREAD --allow N`." in done.stderr
+    assert "or let it repeat so many calls more: `stoic resume t --allow N`." in done.stderr
 
 
 def rows(bench: Bench, kind: str) -> list[dict]:

@@ -328,7 +328,7 @@ def test_a_refused_summary_of_what_no_longer_fits_ends_the_turn_with_what_helps(
     assert isinstance(outcome, Outcome)
     assert (outcome.failure_class, outcome.recovers_with) == ("context_length", "boundary")
     assert "refused to sum up" in outcome.message
-    assert "stoic fresh THREAD" in outcome.message
+    assert "stoic fresh t`" in outcome.message
     assert (len(world.notices), len(world.refused)) == (1, 1)
     assert outcome.usage == Usage(input_tokens=10, output_tokens=2)
     assert [row.kind for row in world.rows[-3:]] == ["attempt", "compaction_failed", "outcome"]

@@ -202,7 +202,10 @@ def test_a_guard_made_anew_counts_what_the_rows_say():
     ("waits_for", "until_ms", "words"),
     [
         ("trial", None, "being tried by another"),
-        ("time", 61_000, "for another 60 s"),
+        ("time", 61_000, "closed after auth until 1970-01-01 00:01:01 UTC, 60 s from now; nothing was sent."),
+        ("time", 1_000 + 3_551_000, "00:59:12 UTC, 59 min from now"),
+        ("time", 1_000 + 3_551_000, "Try again then, or say `stoic health retry p:m`."),
+        ("time", 1_000 + 9_000_000, "2 h 30 min from now"),
         ("config", None, "Change the config"),
     ],
 )

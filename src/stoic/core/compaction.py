@@ -168,7 +168,11 @@ def _missed(
     """Return why there is no summary, with the row and the notice that tell it."""
     history, route, known = ctx.history, _bound(ctx).route, facts or {}
     said = notes.not_summed_up(
-        why, f"{route.provider}:{route.model}", known.get("category"), known.get("raised") or known.get("class")
+        why,
+        f"{route.provider}:{route.model}",
+        known.get("category"),
+        known.get("raised") or known.get("class"),
+        history.thread,
     )
     content = {"why": why, "cause": cause, "message": said, "provider": route.provider, "model": route.model}
     told = {name: value for name, value in (content | known).items() if value is not None}

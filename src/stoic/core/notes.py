@@ -3,6 +3,7 @@
 import re
 import shlex
 import unicodedata
+from datetime import UTC, datetime
 from difflib import get_close_matches
 
 import msgspec
@@ -75,11 +76,11 @@ def blocked(reason: str) -> str:
     return f"[runtime] {reason}"
 
 
-def stuck(reason: str) -> str:
-    """Say to a person that the turn was stopped as a loop."""
+def stuck(reason: str, thread: str) -> str:
+    """Say to a person that a thread's turn was stopped as a loop."""
     return (
         f"Stopped: the agent repeats itself without news. {reason} Send a message to go on another way, or let it repeat so "
-        "many calls more: `stoic resume THREAD --allow N`."
+        f"many calls more: `stoic resume {shlex.quote(thread)} --allow N`."
     )
 
 
@@ -291,7 +292,7 @@ def refused(refusal: Refusal, *, withheld: bool, task: bool, stays: bool, unsent
     )
 
 
-def not_summed_up(why: str, model: str, category: str | None, failure: str | None) -> str:
+def not_summed_up(why: str, model: str, category: str | None, failure: str | None, thread: str) -> str:
     """Say to a person why the beginning of a conversation was not summed up; the history is as it was.
 
     Args:
@@ -299,6 +300,7 @@ def not_summed_up(why: str, model: str, category: str | None, failure: str | Non
         model: `PROVIDER:NAME` that was to sum up
         category: of a refusal, as the provider named it
         failure: the class of a failure, or the type of what the agent's own function raised
+        thread: its id
     """
     named = f" (category {category})" if category else ""
     said = {
@@ -311,7 +313,7 @@ def not_summed_up(why: str, model: str, category: str | None, failure: str | Non
         "cancelled": "Summing up was cancelled.",
     }[why]
     remedy = (
-        " A fresh start leaves it behind (`stoic fresh THREAD`), another model may sum it up."
+        f" A fresh start leaves it behind (`stoic fresh {shlex.quote(thread)}`), another model may sum it up."
         if why == "refused"
         else ""
     )
@@ -348,9 +350,21 @@ def closed_route(provider: str, model: str, failure: str, waits_for: str, until_
         return (
             f"{provider}:{model} is being tried by another turn after {failure}; nothing was sent. Try again shortly."
         )
-    if until_ms is not None:
-        seconds = max(until_ms - now_ms, 0) / 1000
-        return f"{provider}:{model} is closed after {failure} for another {seconds:.0f} s; nothing was sent."
-    remedy = _REMEDY[Axis(waits_for)]
     again = f"`stoic health retry {shlex.quote(f'{provider}:{model}')}`"
+    if until_ms is not None:
+        until = f"until {datetime.fromtimestamp(until_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+        return (
+            f"{provider}:{model} is closed after {failure} {until}, {_span(until_ms - now_ms)} from now; nothing was sent. Try "
+            f"again then, or say {again}."
+        )
+    remedy = _REMEDY[Axis(waits_for)]
     return f"{provider}:{model} is closed after {failure}; nothing was sent. {remedy} Or say {again}."
+
+
+def _span(ms: int) -> str:
+    """Return a length of time in the largest units that say it well enough."""
+    seconds = max(ms, 0) // 1000
+    if seconds < 120:  # noqa: PLR2004 - two minutes are still told in seconds
+        return f"{seconds} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"  # noqa: PLR2004 - likewise, in minutes

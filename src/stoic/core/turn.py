@@ -115,7 +115,12 @@ def _advance(ctx: Context) -> Part[Ending | Cancelled | None]:
         told = notice.stuck_loop(ctx.history.thread, ctx.state.number, ctx.guard.stop_rule)
         return (
             yield from give_up(
-                ctx, notes.stuck(stuck), reason="stuck_loop", rows=rows, operations=operations, notices=[told]
+                ctx,
+                notes.stuck(stuck, ctx.history.thread),
+                reason="stuck_loop",
+                rows=rows,
+                operations=operations,
+                notices=[told],
             )
         )
     deadline = deadline_ms(ctx.plan.limits, ctx.state)
