@@ -341,6 +341,12 @@ class OutcomeReached(Record, frozen=True, omit_defaults=False, tag="outcome", re
     """Who refused: `{provider, model, category, where, scope}`."""
     questions: list[Json] = []
     """What a parked turn asks, as in `permission_asked`."""
+    until_ms: int | None = None
+    """When a parked turn goes on, or looks again, whatever has come until then; in epoch milliseconds."""
+    event: str | None = None
+    """What has to happen for a parked turn to go on, such as `credential openai`."""
+    tasks: list[str] = []
+    """The threads whose ends a parked turn waits for."""
 
 
 Happening = (

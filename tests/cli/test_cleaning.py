@@ -75,9 +75,12 @@ def test_an_ending_says_its_name_once(message: str, shown: str):
 
 
 def test_a_turn_that_waits_for_something_else_says_so():
-    line = ending(OutcomeReached(outcome="parked", reason="time"))
+    line = ending(OutcomeReached(outcome="parked", reason="time", thread="a b", until_ms=1_800_000_000_000))
     assert line is not None
-    assert line.text == "parked: the turn waits for time"
+    assert line.text == (
+        "parked: the turn waits for the time that its provider has stated until 2027-01-15 08:00:00 UTC. `stoic up` then goes "
+        "on with it, or `stoic resume 'a b'`"
+    )
 
 
 def test_a_completion_that_answers_nothing_of_its_input_does_not_look_like_success():

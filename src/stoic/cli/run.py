@@ -5,8 +5,6 @@ import os
 import sys
 from pathlib import Path
 
-import msgspec
-
 from stoic.cli import exits
 from stoic.cli.agents import CliAgents
 from stoic.cli.asking import Asker
@@ -135,8 +133,7 @@ async def _take_up(runtime: Runtime, thread: Thread, allow: int | None) -> None:
 async def _tell_more(runtime: Runtime, ending: Parked, view: View) -> None:
     """Tell a person what the last event of a parked turn does not."""
     if isinstance(view, JsonView):
-        questions = msgspec.to_builtins(ending.questions)
-        print(f"stoic: {parked(ending.thread, ending.waits_for, questions)}", file=sys.stderr)
+        print(f"stoic: {parked(ending)}", file=sys.stderr)
     unread = sum(entry.kind == "message" for entry in await runtime.store.inbox(ending.thread))
     if unread:
         view.say(f"{unread} message{'' if unread == 1 else 's'} of this thread will be answered after that")

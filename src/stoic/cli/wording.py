@@ -1,12 +1,12 @@
 """The words for what happens in a turn, the same on a terminal and in a file: each event as lines with a style."""
 
-from collections.abc import Sequence
 from typing import cast
 
 import msgspec
 
 from stoic.cli.cleaning import json_text, one_line, quoted, shortened, stripped
 from stoic.cli.refusals import quarantine_said, refusal_said
+from stoic.cli.waiting import waits_said
 from stoic.events import (
     AttemptFailed,
     BudgetNear,
@@ -34,7 +34,7 @@ from stoic.events import (
     TurnStarted,
 )
 from stoic.foreign_json import read_foreign
-from stoic.records import Json, Record
+from stoic.records import Json, Parked, Record
 
 
 class Line(Record, frozen=True):
@@ -129,7 +129,7 @@ def ending(event: OutcomeReached) -> Line | None:
     if event.outcome == "completed":
         return _warning(event)
     if event.outcome == "parked":
-        return Line(text=parked(event.thread, event.reason, event.questions), style="yellow")
+        return Line(text=parked(_waits(event)), style="yellow")
     said = event.message or event.reason or event.failure_class or ""
     # A message that begins with the outcome's name says it once.
     said = said.removeprefix(f"{event.outcome.capitalize()}: ").removeprefix(f"{event.outcome.capitalize()} ")
@@ -186,15 +186,23 @@ def _waiting(event: LeaseAwaited | TasksAwaited) -> str:
     return f"waiting: a turn of thread {stripped(event.thread)} runs in process {event.pid} on {one_line(event.host)}"
 
 
-def parked(thread: str, waits_for: str | None, questions: Sequence[Json]) -> str:
-    """Return what a parked turn waits for, and how a person answers its questions."""
-    if waits_for != "permission":
-        return f"parked: the turn waits for {waits_for or 'something'}"
+def _waits(event: OutcomeReached) -> Parked:
+    """Return what a parked turn waits for, as its last event says."""
+    content = {"waits_for": event.reason, "questions": event.questions, "until_ms": event.until_ms}
+    return msgspec.convert(content | {"event": event.event, "tasks": event.tasks, "thread": event.thread}, Parked)
+
+
+def parked(waiting: Parked) -> str:
+    """Return what a parked turn waits for and what goes on with it, or how a person answers its questions."""
+    thread = quoted(waiting.thread)
+    if waiting.waits_for != "permission":
+        said = waits_said(msgspec.to_builtins(waiting))
+        return f"parked: the turn {said}. `stoic up` then goes on with it, or `stoic resume {thread}`"
     asked = "; ".join(
-        f"{one_line(question['tool'])} {shortened(brief_arguments(question['arguments']), _BRIEF_CELLS)}".rstrip()
-        for question in questions
+        f"{one_line(question.tool)} {shortened(brief_arguments(question.arguments), _BRIEF_CELLS)}".rstrip()
+        for question in waiting.questions
     )
-    again = f"stoic run --thread {quoted(thread)}"
+    again = f"stoic run --thread {thread}"
     return f"parked: a person must decide about {asked}. `{again}` on a terminal asks, with --yes it allows"
 
 

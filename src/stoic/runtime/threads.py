@@ -486,6 +486,9 @@ def _last_event(ending: Ending) -> OutcomeReached:
             thread=ending.thread,
             turn=ending.turn,
             questions=[msgspec.to_builtins(question) for question in ending.questions],
+            until_ms=ending.until_ms,
+            event=ending.event,
+            tasks=ending.tasks,
         )
     return OutcomeReached(
         outcome=ending.outcome,
