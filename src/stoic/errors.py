@@ -25,6 +25,10 @@ class ConfigurationError(UsageError):
     """A setting, environment variable or key is missing or wrong."""
 
 
+class EndedByRefusalError(UsageError):
+    """A thread or task was asked to go on that ended by refusal, and so never runs again."""
+
+
 class ToolDeclarationError(UsageError):
     """A function cannot be offered as a tool as it is declared."""
 

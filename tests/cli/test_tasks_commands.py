@@ -88,7 +88,7 @@ def test_a_refused_task_is_told_by_every_door_in_a_fresh_process_and_nothing_is_
             assert found["evidence"]["changed_paths"] == []
             for arguments in (["resume", "job"], ["run", "--thread", "job", "go on"]):
                 door = inside(bench, *arguments, "--model", "openai-chat:other")
-                assert (door.returncode, door.stdout) == (2, "")
+                assert (door.returncode, door.stdout) == (5, "")
                 assert door.stderr.endswith(f"{START_ANEW}\n"), "after what a person is told of the refusal, once"
             assert up.drain() == 0
         assert len(provider.requests) == 1
@@ -97,7 +97,7 @@ def test_a_refused_task_is_told_by_every_door_in_a_fresh_process_and_nothing_is_
         assert json.loads(facts)["task"]["refused"] is True
     log = inside(bench, "show", "job").stdout
     assert "refused in round 1: this task does not run again" in log
-    assert "asked once more" not in log
+    assert "what no person sends" not in log
 
 
 def test_an_owner_hears_of_the_end_and_its_task_is_made_as_it_is(bench):

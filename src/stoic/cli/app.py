@@ -17,7 +17,7 @@ from stoic.cli.supervision_commands import supervision_app
 from stoic.cli.task_commands import tasks_app
 from stoic.cli.thread_commands import KnownThread, threads_app
 from stoic.cli.work_options import known_thread_options, work_options
-from stoic.errors import StoreError, UsageError
+from stoic.errors import EndedByRefusalError, StoreError, UsageError
 
 app = typer.Typer(
     name="stoic",
@@ -45,7 +45,7 @@ def run_app(arguments: list[str]) -> int:
     except BrokenPipeError:
         return exits.OUTPUT_LOST
     except (typer.TyperException, UsageError) as error:
-        return _complain(_usage_text(error), exits.USAGE)
+        return _complain(_usage_text(error), exits.REFUSED if isinstance(error, EndedByRefusalError) else exits.USAGE)
     except Exception as error:  # noqa: BLE001 - the last line of the CLI: a bug is shown whole, with a code of its own
         if isinstance(error, StoreError):
             return _complain(str(error), exits.LOG_FAILED)

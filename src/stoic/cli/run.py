@@ -27,7 +27,7 @@ from stoic.cli.wording import parked
 from stoic.core import notes
 from stoic.core.commands import Ending
 from stoic.core.plan import Permission
-from stoic.errors import UsageError
+from stoic.errors import EndedByRefusalError, UsageError
 from stoic.records import ImagePart, Parked
 from stoic.runtime.threads import Thread
 from stoic.tools.workspace import Workspace
@@ -151,7 +151,7 @@ def _nothing_open(state: ThreadState) -> str:
 async def _code(runtime: Runtime, ending: Ending | None, stopper: Stopper, thread: str) -> int:
     if ending is None:
         if (await runtime.store.load(thread, after_seq=1 << 60)).thread.is_stopped:
-            raise UsageError(f"thread {thread}: {notes.START_ANEW}")
+            raise EndedByRefusalError(f"thread {thread}: {notes.START_ANEW}")
         raise UsageError(_nothing_open(await read_state(runtime.store, runtime.clock, thread)))
     if not isinstance(ending, Parked) and ending.outcome == "cancelled" and stopper.interrupted:
         return exits.INTERRUPTED

@@ -6,7 +6,7 @@ from stoic.core import notes
 from stoic.core.boundaries import fresh_start
 from stoic.core.endings import TOMBSTONE_KIND
 from stoic.core.history import History
-from stoic.errors import UsageError
+from stoic.errors import EndedByRefusalError
 from stoic.ports import HeldLeaseError, Loaded
 from stoic.records import InboxEntry, Lease, Record, Step
 from stoic.runtime.agents import Agent
@@ -76,7 +76,7 @@ async def _enter(engine: Engine, entry: InboxEntry) -> Lease | None:
     """Enter the entry, and take the lease; None: a turn runs somewhere, and the entry waits for its end."""
     loaded, _ = await _load(engine, entry.thread)
     if any(row.kind == TOMBSTONE_KIND for row in loaded.rows):
-        raise UsageError(f"thread {entry.thread}: {notes.START_ANEW}")
+        raise EndedByRefusalError(f"thread {entry.thread}: {notes.START_ANEW}")
     try:
         return await engine.store.acquire(entry.thread, engine.owner.id, engine.clock.now_ms(), enter=entry)
     except HeldLeaseError:

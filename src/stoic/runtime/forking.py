@@ -6,7 +6,7 @@ from stoic.core import notes
 from stoic.core.history import History
 from stoic.core.rows import shown_content
 from stoic.core.segment import segment_id
-from stoic.errors import NoSuchThreadError, UsageError
+from stoic.errors import EndedByRefusalError, NoSuchThreadError, UsageError
 from stoic.records import Row, Step, ThreadRecord
 from stoic.runtime.engine import Engine
 
@@ -26,7 +26,7 @@ async def fork(engine: Engine, source: str, target: str) -> None:
     for row in loaded.rows:
         history.fold(row)
     if history.tombstone is not None:
-        raise UsageError(f"thread {source}: {notes.START_ANEW}")
+        raise EndedByRefusalError(f"thread {source}: {notes.START_ANEW}")
     if history.open_turn is not None:
         raise UsageError(f"thread {source} has an open turn; let it end (stoic resume) or cancel it, then fork")
     if await _exists(engine, target):

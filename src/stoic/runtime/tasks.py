@@ -11,7 +11,7 @@ from stoic.core import notes
 from stoic.core.history import LEAVES_PARKED
 from stoic.core.quarantine import body_hash
 from stoic.core.receipt import evidence
-from stoic.errors import NoSuchThreadError, UsageError
+from stoic.errors import EndedByRefusalError, NoSuchThreadError, UsageError
 from stoic.records import InboxEntry, Json, Receipt, Row, StoredDelivery, ThreadRecord
 from stoic.runtime.engine import Engine
 from stoic.runtime.task_agents import AgentSource
@@ -112,7 +112,7 @@ class Tasks:
         if known is not None:
             return known
         if record.is_stopped:
-            raise UsageError(f"task {task}: {notes.START_ANEW}")
+            raise EndedByRefusalError(f"task {task}: {notes.START_ANEW}")
         content: dict[str, Json] = {"text": text}
         if owner is not None:
             content["from_thread"] = owner
@@ -208,7 +208,7 @@ class Tasks:
         except NoSuchThreadError:
             raise UsageError(f"there is no thread {owner!r} to own the task") from None
         if above.is_stopped:
-            raise UsageError(f"thread {owner}: {notes.START_ANEW}")
+            raise EndedByRefusalError(f"thread {owner}: {notes.START_ANEW}")
         return above
 
     async def _check_room(self, task: str, own: dict[str, Json]) -> None:

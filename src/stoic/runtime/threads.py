@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from stoic.core import notes
 from stoic.core.commands import Ending
 from stoic.core.refusal import ThreadKind
-from stoic.errors import BrokenInvariantError, NoSuchThreadError, UsageError
+from stoic.errors import BrokenInvariantError, EndedByRefusalError, NoSuchThreadError, UsageError
 from stoic.events import Event, Happening, LeaseAwaited, OutcomeReached, UsageFigures
 from stoic.ports import HeldLeaseError
 from stoic.records import ImagePart, InboxEntry, Json, Lease, Outcome, Parked, Row, Step, ThreadRecord
@@ -320,7 +320,7 @@ class Thread:
         """Raise UsageError if the thread ended by refusal; one that is not there yet has not."""
         with contextlib.suppress(NoSuchThreadError):
             if (await self._engine.store.load(self.id, after_seq=1 << 60)).thread.is_stopped:
-                raise UsageError(f"thread {self.id}: {notes.START_ANEW}")
+                raise EndedByRefusalError(f"thread {self.id}: {notes.START_ANEW}")
 
     async def _put(self, entry: InboxEntry) -> None:
         """Enter an entry; a thread that is not there yet is created."""
@@ -424,7 +424,7 @@ class Thread:
                 released = ran.released
                 if ran.ending is None and entry is not None:
                     if ran.is_stopped:
-                        raise UsageError(f"thread {self.id}: {notes.START_ANEW}")
+                        raise EndedByRefusalError(f"thread {self.id}: {notes.START_ANEW}")
                     return await self._told_by_log(entry, lease)
                 if entry is None or isinstance(ran.ending, Parked) or ran.entry == entry.id:
                     return ran.ending
