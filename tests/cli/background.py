@@ -52,7 +52,7 @@ def start_task(bench: Bench, brief: str, *arguments: str, task: str = "job") -> 
 
 
 class Up:
-    """A `stoic up` beside pipes; use it as a context manager."""
+    """A `stoic up` beside pipes, whose lines are kept without their times; use it as a context manager."""
 
     def __init__(self, bench: Bench, *arguments: str) -> None:
         self.process = subprocess.Popen(
@@ -105,5 +105,7 @@ class Up:
                 return None
             self._rest += data
         line, _, self._rest = self._rest.partition(b"\n")
-        self.lines.append(line.decode())
+        stamped = re.fullmatch(r"\d\d:\d\d:\d\d (.*)", line.decode())
+        assert stamped, f"a line without its time: {line.decode()}"
+        self.lines.append(stamped[1])
         return self.lines[-1]

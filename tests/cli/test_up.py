@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 
 from tests.cli.background import DENIED, MODEL, Up, inside, reach, start_task
@@ -137,7 +138,8 @@ def test_on_a_terminal_a_live_line_stands_below_the_endings_and_a_second_ctrl_c_
             terminal.wait_for("1 running · 0 parked · 0 waiting · 1 turn ended")
             while len(provider.requests) < 2:
                 assert inside(bench, "tasks", "wait", "slow", "--timeout", "0").returncode == 7
-            lines = [line.rstrip() for line in terminal.display.text().splitlines() if line.strip()]
+            shown = re.sub(r"(?m)^\d\d:\d\d:\d\d ", "", terminal.display.text())
+            lines = [line.rstrip() for line in shown.splitlines() if line.strip()]
             assert lines[0].startswith("stoic up: process ")
             assert lines[-2:] == [
                 "fast · turn 1 completed · 1 round",

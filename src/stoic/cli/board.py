@@ -1,7 +1,8 @@
-"""What `stoic up` shows: lines of what happened, and on a terminal one live line below them that never mixes with them."""
+"""What `stoic up` shows: lines of what happened, each with its time of day (UTC), and on a terminal one live line below them that never mixes with them."""
 
 import shutil
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import IO
 
 from stoic.cli.cleaning import shortened
@@ -12,17 +13,25 @@ from stoic.cli.wording import Line
 class Board:
     """Writes lines as they come; a terminal also keeps the newest status in sight, a pipe gets plain lines only."""
 
-    def __init__(self, stream: IO[str], environment: Mapping[str, str], on_lost: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        stream: IO[str],
+        environment: Mapping[str, str],
+        on_lost: Callable[[], None],
+        now_ms: Callable[[], int],
+    ) -> None:
         """Take the stream.
 
         Args:
             stream: where to
             environment: `NO_COLOR` and `TERM` are read from it
             on_lost: called when the output cannot be written any more
+            now_ms: the time in epoch milliseconds
         """
         self._stream = stream
         self._style = Style(stream, environment)
         self._on_lost = on_lost
+        self._now_ms = now_ms
         self._status = ""
         self._is_lost = False
         is_live = stream.isatty() and environment.get("TERM") != "dumb"
@@ -36,8 +45,11 @@ class Board:
         return self._screen is not None
 
     def say(self, line: Line) -> None:
-        """Write one line, above the status."""
-        self._write(lambda: self._say(line))
+        """Write one line with its time, above the status."""
+        stamped = Line(
+            text=f"{datetime.fromtimestamp(self._now_ms() / 1000, UTC):%H:%M:%S} {line.text}", style=line.style
+        )
+        self._write(lambda: self._say(stamped))
 
     def show_status(self, text: str) -> None:
         """Replace the status; equal text draws nothing."""

@@ -23,7 +23,7 @@ from stoic.ports import Clock, Store
 from stoic.records import Outcome, Parked, ThreadRecord
 from stoic.runtime.engine import wait_seconds
 from stoic.runtime.worker import AT_ONCE, Worker
-from stoic.wiring import Runtime
+from stoic.wiring import Runtime, SystemClock
 
 _ONE_SIGNAL_SECONDS = 0.5
 """Two signals within this time are one."""
@@ -50,7 +50,7 @@ def up(options: UpOptions) -> int:
 
 async def _up(options: UpOptions, defaults: Defaults) -> int:
     signals = _Signals()
-    board = Board(sys.stdout, os.environ, signals.lose_output)
+    board = Board(sys.stdout, os.environ, signals.lose_output, SystemClock().now_ms)
     agents = UnattendedAgents(defaults, lambda _thread, why: board.say(Line(text=one_line(why), style="dim")))
     runtime = Runtime(settings=defaults.settings, runs_tasks=False, agents=agents)
     if options.models and defaults.made is not None:
@@ -185,10 +185,8 @@ def ended_said(thread: str, ending: Ending) -> Line:
 
 def _begin(board: Board, defaults: Defaults) -> None:
     database = one_line(defaults.settings.database)
-    text = f"stoic up: process {os.getpid()} runs the work of {database}; Ctrl-C or SIGTERM drains"
+    text = f"stoic up: process {os.getpid()} runs the work of {database}; Ctrl-C or SIGTERM drains; times are UTC"
     board.say(Line(text=text, style="bold"))
-    if defaults.made is None:
-        board.say(Line(text="no model is named: threads that keep none of their own wait", style="yellow"))
     for note in defaults.notes:
         board.say(Line(text=one_line(note), style="dim"))
 
