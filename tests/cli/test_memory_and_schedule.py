@@ -122,6 +122,10 @@ def test_an_empty_list_of_memories_says_so_and_looking_creates_no_log(log, capsy
     fill(log, memories=MEMORIES)
     assert [each["id"] for each in lines(list_memories, scope=None, limit=1)] == ["kept:1"]
     assert len(lines(list_memories, scope=None, limit=0)) == 2
+    other = sorted({each.scope for each in MEMORIES})
+    unknown = f"nothing is remembered in scope nope; there {'is' if len(other) == 1 else 'are'} {', '.join(other)}\n"
+    assert said(list_memories, scope="nope", limit=0, as_json=False) == unknown
+    assert said(search_memories, "x", scope="nope", limit=0, as_json=False) == unknown
 
 
 IDLE = "nothing enters prompts now: no `stoic up` is seen to run on this database\n"

@@ -13,6 +13,8 @@ from stoic.errors import UsageError
 from stoic.records import Memory, Record
 
 _ALL = 1_000_000
+_NAMED = 20
+"""So many scopes are named where one is not known."""
 
 
 class MemoryLine(Record, frozen=True, omit_defaults=False):
@@ -41,7 +43,8 @@ def list_memories(*, scope: str | None, limit: int, as_json: bool, stdout: IO[st
     if not log_to_list():
         return exits.COMPLETED
     found = asyncio.run(_list(scope, limit))
-    return _print(found, "nothing is remembered yet\n", as_json=as_json, stdout=stdout)
+    unknown = None if found or scope is None else asyncio.run(_unknown(scope))
+    return _print(found, unknown or "nothing is remembered yet\n", as_json=as_json, stdout=stdout)
 
 
 def search_memories(query: str, *, scope: str | None, limit: int, as_json: bool, stdout: IO[str]) -> int:
@@ -49,7 +52,8 @@ def search_memories(query: str, *, scope: str | None, limit: int, as_json: bool,
     if not log_to_list():
         return exits.COMPLETED
     found = asyncio.run(_search(query, scope, limit))
-    return _print(found, "nothing that is remembered fits\n", as_json=as_json, stdout=stdout)
+    unknown = None if found or scope is None else asyncio.run(_unknown(scope))
+    return _print(found, unknown or "nothing that is remembered fits\n", as_json=as_json, stdout=stdout)
 
 
 def forget_memory(memory: str, *, scope: str | None, stdout: IO[str]) -> int:
@@ -69,6 +73,17 @@ def forget_memory(memory: str, *, scope: str | None, stdout: IO[str]) -> int:
 async def _list(scope: str | None, limit: int) -> list[Memory]:
     async with opened_log() as store:
         return await store.memories(scope, limit or _ALL)
+
+
+async def _unknown(scope: str) -> str | None:
+    """Say that a scope holds nothing, and which do; None: it holds something, or none does."""
+    async with opened_log() as store:
+        scopes = sorted({each.scope for each in await store.memories(None, _ALL)})
+    if scope in scopes or not scopes:
+        return None
+    more = len(scopes) - _NAMED
+    named = ", ".join(map(one_line, scopes[:_NAMED])) + (f" and {more} more" if more > 0 else "")
+    return f"nothing is remembered in scope {one_line(scope)}; there {'is' if len(scopes) == 1 else 'are'} {named}\n"
 
 
 async def _search(query: str, scope: str | None, limit: int) -> list[Memory]:
