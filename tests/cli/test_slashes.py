@@ -46,6 +46,11 @@ def test_switch_names_a_model_a_mode_or_both(typed, meant):
     assert switch_of(typed) == meant
 
 
+def test_a_mode_that_is_written_like_a_model_says_how_a_mode_is_written():
+    with pytest.raises(UsageError, match=r"default names no model; write .*, or for a mode /switch --mode default$"):
+        switch_of("default")
+
+
 @pytest.mark.parametrize("typed", ["", "--mode", "a:b c:d", "--mod plan", "--mode plan --mode act"])
 def test_a_switch_that_says_something_else_says_how_it_is_written(typed):
     with pytest.raises(UsageError, match="/switch"):

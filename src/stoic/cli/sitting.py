@@ -23,6 +23,7 @@ from stoic.cli.slashes import Slash, help_text, parse, switch_of, unknown
 from stoic.cli.states import ThreadState, read_state
 from stoic.cli.stopping import Stopper, handle_signals
 from stoic.cli.telling import HeldEnding
+from stoic.cli.wording import cost_said
 from stoic.core.commands import Ending
 from stoic.errors import NoSuchThreadError, UsageError
 from stoic.records import ImagePart
@@ -210,8 +211,11 @@ class Sitting:
         state = await self._state()
         self._say(f"thread {self._thread.id} · {state.said() if state else 'new'}")
         binding, mode = (state.binding, state.mode) if state else (None, None)
-        in_mode = "" if mode in {None, DEFAULT_MODE} else f", mode {mode}"
-        self._say(f"model {binding or self._prepared.agent.model}{in_mode}")
+        self._say(f"model {binding or self._prepared.agent.model}, mode {mode or DEFAULT_MODE}")
+        spent = await self._runtime.store.spent(root=self._thread.id)
+        self._say(
+            f"spent {cost_said(spent.cost_usd)} where the price is known, {spent.tokens:,} tokens, with its tasks"
+        )
         self._say(f"workspace {self._prepared.workspace.root}")
         self._say(f"log {self._prepared.settings.database}")
 

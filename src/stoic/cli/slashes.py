@@ -58,6 +58,8 @@ def switch_of(argument: str) -> tuple[str | None, str | None]:
             model = word
         else:
             raise UsageError(f"/switch does not understand {word}; write /switch PROVIDER:NAME, or /switch --mode M")
+    if model is not None and ":" not in model:
+        raise UsageError(f"{model} names no model; write /switch PROVIDER:NAME, or for a mode /switch --mode {model}")
     if model is None and mode is None:
         raise UsageError("/switch needs a model, such as /switch openai-chat:NAME, or a mode: /switch --mode plan")
     return model, mode
