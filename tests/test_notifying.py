@@ -56,7 +56,10 @@ def test_the_budget_is_the_variables_then_the_files_then_twenty(environment):
     ("channel", "said"),
     [
         (HOOK.replace("url =", "ulr ="), "notices.channels[0].ulr is no key of the configuration; did you mean url?"),
-        ('type = "pigeon"\nurl = "x"', "notices.channels[0].type: Invalid enum value 'pigeon'; correct it there"),
+        (
+            'type = "pigeon"\nurl = "x"',
+            "notices.channels[0].type: 'pigeon' is none of webhook, apprise; correct it there",
+        ),
         (HOOK + '\nurl_variable = "U"', "notices.channels[0] needs either url or url_variable; correct it there"),
         ('type = "apprise"', "notices.channels[0] needs either url or url_variable; correct it there"),
         ('type = "webhook"\nurl = "https://x.example"', "notices.channels[0].secret_variable is missing"),

@@ -7,7 +7,7 @@ import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -24,6 +24,8 @@ _MOST_DOTS = 2000
 _PLACE_CHARACTERS = 200
 _FORBIDDEN_MODE = stat.S_IRWXG | stat.S_IRWXO
 _LIMIT_BYTES = 1_000_000
+_ENUM = re.compile(r"Invalid enum value (.*)", re.DOTALL)
+_NAME = re.compile(r"\.(\w+)")
 _WITH_PASSWORD = re.compile(r"[^/]*://[^/:]*:[^/]*@")
 
 
@@ -325,5 +327,24 @@ def _converted(path: Path, place: str, tree: object, section: type[Section]) -> 
         return msgspec.convert(tree, section)
     except msgspec.ValidationError as error:
         said, _, inside = str(error).partition(" - at `$")
-        where = f"{place}{inside.rstrip('`')}".lstrip(".") or "the file"
-        raise ConfigurationError(f"{path}: {_shortened(where)}: {_shortened(said)}; correct it there") from None
+        inside = inside.rstrip("`")
+        where = f"{place}{inside}".lstrip(".") or "the file"
+        word = _ENUM.fullmatch(said)
+        choices = _choices(section, inside) if word else []
+        wrong = f"{word[1]} is none of {', '.join(choices)}" if word and choices else said
+        raise ConfigurationError(f"{path}: {_shortened(where)}: {_shortened(wrong)}; correct it there") from None
+
+
+def _choices(section: type, inside: str) -> list[str]:
+    """Return which words may stand at a place of a section, such as `.channels[0].type`; nothing: that is not known."""
+    kinds: list[Any] = [section]
+    for name in _NAME.findall(inside):
+        kinds = [part for kind in kinds for part in _parts(get_type_hints(kind).get(name))]
+    return [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+
+
+def _parts(annotation: Any) -> list[Any]:
+    """Return a type's records and choices, also of those in a list, a table or a union."""
+    if get_origin(annotation) is Literal or hasattr(annotation, "__struct_fields__"):
+        return [annotation]
+    return [part for inner in get_args(annotation) for part in _parts(inner)]
