@@ -46,6 +46,8 @@ class Access(Record, frozen=True):
     """The variable or file that says so."""
     key: Secret | None = None
     key_from: str | None = None
+    key_wanted: str | None = None
+    """The variable that the file names for the key, where it is not set and no key was found elsewhere."""
     bearer: bool = False
     """Whether the key is a token for `Authorization: Bearer`, where the API has a header of its own."""
     version: str | None = None
@@ -268,6 +270,7 @@ def _access(entry: ProviderEntry, given: Mapping[str, str], file: Configuration)
         base_url_from=url_from,
         key=Secret(key) if key else None,
         key_from=key_from if key else None,
+        key_wanted=None if key else section.key_variable,
         bearer=key_variable is not None and key_variable == bearer,
         version=given[version] if version else section.api_version,
         headers={header: given[variable] for variable, header in entry.header_variables if variable in given},

@@ -65,6 +65,7 @@ def test_json_is_one_object_with_the_providers(bench):
         "base_url": "http://127.0.0.1:11434/v1",
         "base_url_from": "default",
         "key_from": None,
+        "key_wanted": None,
         "key_variables": ["OLLAMA_API_KEY"],
     }
     assert tree["settings"]["database"] == {"value": str(bench.database), "from": "$STOIC_DB"}

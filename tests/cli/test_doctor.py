@@ -24,6 +24,24 @@ def test_machine_without_keys_has_one_problem_with_a_remedy(bench):
     assert "ANTHROPIC_API_KEY" in problem["remedy"]
 
 
+def test_a_variable_that_is_named_for_a_key_and_not_set_is_a_problem(bench):
+    text = '[providers.house]\napi = "chat"\nbase_url = "http://127.0.0.1:1/v1"\nkey_variable = "HOUSE_KEY"\n'
+    (bench.folder / "config.toml").write_text(text)
+    named = {"STOIC_CONFIG": str(bench.folder / "config.toml"), "STOIC_MODEL": "house:m"}
+    said = "no key of house: the configuration names $HOUSE_KEY for it, which is not set → set HOUSE_KEY"
+    assert f"✗ {said}" in bench.stoic("doctor", **named).stdout
+    assert "no key: $HOUSE_KEY is not set" in bench.stoic("config", **named).stdout
+    assert "no key of" not in bench.stoic("doctor", **named, HOUSE_KEY="sk-1").stdout
+
+
+def test_no_model_by_default_is_no_problem_where_every_thread_keeps_its_own(bench):
+    with ScriptedProvider([["text:ok"]]) as provider:
+        bench.stoic(*bench.working(provider, "go", "--thread", "t"))
+    code, found = findings(bench)
+    assert (code, problems(found)) == (0, [])
+    assert "no model is named; every thread keeps its own" in [each["what"] for each in found]
+
+
 def test_every_problem_has_a_remedy_on_its_line(bench):
     done = bench.stoic("doctor", STOIC_MODEL="antropic:m,openai:m", STOIC_CA_FILE="/nowhere.pem")
     lines = [line for line in done.stdout.splitlines() if line.startswith("✗")]

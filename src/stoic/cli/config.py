@@ -36,7 +36,8 @@ def config(*, as_json: bool, stdout: IO[str]) -> int:
         stdout.write(f"{name:22} {_shown(value)}  {style(settings.sources.get(name, _DEFAULT), 'dim')}\n")
     stdout.write("\n")
     for name, row in _providers(settings).items():
-        key = f"key from {row['key_from']}" if row["key_from"] else "no key"
+        missing = f"no key: ${row['key_wanted']} is not set" if row["key_wanted"] else "no key"
+        key = f"key from {row['key_from']}" if row["key_from"] else missing
         said = style(f"{row['api']}, {key}", "dim")
         stdout.write(f"{name:18} {row['base_url'] or '(needs a base URL)'}  {said}\n")
     return exits.COMPLETED
@@ -92,6 +93,7 @@ def _providers(settings: Settings) -> dict[str, dict[str, Json]]:
             "base_url": _url(access.base_url or entry.base_url),
             "base_url_from": access.base_url_from or (_DEFAULT if entry.base_url else None),
             "key_from": access.key_from,
+            "key_wanted": access.key_wanted,
             "key_variables": [*entry.key_variables, *entry.bearer_variables],
         }
     return found

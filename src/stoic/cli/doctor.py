@@ -13,6 +13,7 @@ import apsw
 from stoic.cli import exits
 from stoic.cli.choosing import choose, keys_found
 from stoic.cli.cleaning import json_text, one_line, quoted
+from stoic.cli.names import AGENT_NAME
 from stoic.cli.opening import absent_log
 from stoic.cli.screen import Style
 from stoic.configuration import configuration_path
@@ -68,7 +69,7 @@ def _findings() -> Iterator[Finding]:
         state="ok" if path.exists() else "note", what=f"configuration {path}{'' if path.exists() else ': none'}"
     )
     yield from _keys(settings)
-    yield from _model(settings)
+    yield from _model(settings, is_needed=not asyncio.run(_all_keep_a_model(settings)))
     yield from _network(settings)
     yield from _database(settings)
 
@@ -80,16 +81,21 @@ def _keys(settings: Settings) -> Iterator[Finding]:
         url = shown_url(access.base_url or entry.base_url or "")
         place = f", for {url}" if access.base_url else ""
         yield Finding(state="ok", what=f"key of {entry.name} from {where}{place}")
+    for name, access in settings.access.items():
+        if access.key_wanted is not None:
+            what = f"no key of {name}: the configuration names ${access.key_wanted} for it, which is not set"
+            yield Finding(state="problem", what=what, remedy=f"set {access.key_wanted}, or remove key_variable")
     if not found:
         yield Finding(state="note", what="no key is set", remedy="set one, such as ANTHROPIC_API_KEY")
 
 
-def _model(settings: Settings) -> Iterator[Finding]:
+def _model(settings: Settings, *, is_needed: bool) -> Iterator[Finding]:
     """Say which models `stoic run` would take, and whether each could be asked."""
     try:
         choice = choose([], None)
     except UsageError as error:
-        yield _problem(str(error))
+        problem = _problem(str(error))
+        yield problem if is_needed else Finding(state="note", what=f"{problem.what}; every thread keeps its own")
         return
     connect = Connector(settings, SystemClock())
     for model in choice.models:
@@ -101,6 +107,24 @@ def _model(settings: Settings) -> Iterator[Finding]:
         window = connection.context_window_tokens
         known = f"context window {window:,} tokens" if window else "context window unknown"
         yield Finding(state="ok", what=f"model {model}, {known}, {shown_url(connection.url)}")
+
+
+async def _all_keep_a_model(settings: Settings) -> bool:
+    """Tell whether there are threads and none of them needs a model by default: programs bring their own."""
+    store = Runtime(settings=settings).store
+    try:
+        if absent_log(settings) is not None:
+            return False
+        await store.open()
+    except (StoreError, ConfigurationError):  # said with the database
+        return False
+    try:
+        threads = await store.threads(limit=_COUNTED)
+    finally:
+        await store.close()
+    return bool(threads) and all(
+        "options" in each.meta or each.meta.get("agent", AGENT_NAME) != AGENT_NAME for each in threads
+    )
 
 
 def _network(settings: Settings) -> Iterator[Finding]:
