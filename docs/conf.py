@@ -1,5 +1,6 @@
 """How the documentation site is built: plain Markdown pages, docstrings for the Python API, nothing from another host."""
 
+import re
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -33,9 +34,15 @@ _said: dict[str, list[str]] = {}
 
 def setup(app: Sphinx) -> None:
     """Keep the docstrings of attributes as they are, and name the union of all events by its name."""
+    app.connect("autodoc-process-docstring", _leave_out_references, priority=300)
     app.connect("autodoc-process-docstring", _keep_attribute, priority=400)
     app.connect("autodoc-process-docstring", _give_back_attribute, priority=600)
     app.connect("autodoc-process-signature", _name_events, priority=600)
+
+
+def _leave_out_references(_app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+    """Leave out where the specification says so: who reads the site does not have it."""
+    lines[:] = [re.sub(r" \(SPEC §[^)]*\)", "", line) for line in lines]
 
 
 def _keep_attribute(_app: Sphinx, what: str, name: str, _obj: Any, _options: Any, lines: list[str]) -> None:

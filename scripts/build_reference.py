@@ -26,6 +26,8 @@ from stoic import events
 from stoic.cli.app import app
 
 DOCS = Path(__file__).parents[1] / "docs"
+_SPECIFIED = re.compile(r" \(SPEC §[^)]*\)")
+"""Where the specification says so; who reads the pages does not have it."""
 _PART = re.compile(r"(<!-- made: (?P<name>[a-z ]+) -->\n).*?(<!-- /made -->)", re.DOTALL)
 
 
@@ -194,7 +196,7 @@ def attribute_texts(kind: type) -> dict[str, str]:
     found: dict[str, str] = {}
     for field, below in zip(body.body, body.body[1:], strict=False):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
-            found[field.target.id] = " ".join(str(ast.literal_eval(below.value)).split())
+            found[field.target.id] = _SPECIFIED.sub("", " ".join(str(ast.literal_eval(below.value)).split()))
     return found
 
 
@@ -323,7 +325,7 @@ def _data_text(name: str) -> str:
 
 
 def _first_sentence(text: str) -> str:
-    paragraph = " ".join(text.split("\n\n", 1)[0].split())
+    paragraph = _SPECIFIED.sub("", " ".join(text.split("\n\n", 1)[0].split()))
     return re.split(r"(?<=[.!?]) (?=[A-Z`])", paragraph, maxsplit=1)[0]
 
 

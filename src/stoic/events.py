@@ -79,7 +79,7 @@ class AttemptFailed(Record, frozen=True, tag="attempt_failed", rename={"failure_
     round: int
     attempt: int
     failure_class: str
-    """`class` in JSON: of SPEC §3."""
+    """`class` in JSON: one of the classes of failures."""
     recovers_with: str
     """What its cause would change with."""
     status: int | None = None
@@ -166,7 +166,7 @@ class Quarantined(Record, frozen=True, tag="quarantined"):
     provider: str
     model: str
     category: str | None = None
-    """The provider's word for why, or one of SPEC §8's."""
+    """The provider's word for why, or one of stoic's own."""
 
 
 class Refused(Record, frozen=True, tag="refused"):
@@ -182,7 +182,7 @@ class Refused(Record, frozen=True, tag="refused"):
     rule: str
     """What happens next."""
     category: str | None = None
-    """The provider's word for why, or one of SPEC §8's."""
+    """The provider's word for why, or one of stoic's own."""
 
 
 class CompactionStarted(Record, frozen=True, tag="compaction_started"):
@@ -318,7 +318,7 @@ class OutcomeReached(Record, frozen=True, omit_defaults=False, tag="outcome", re
     outcome: Literal["completed", "stopped", "failed", "cancelled", "parked"]
     """How it ended; `parked` is no end."""
     failure_class: str | None = None
-    """`class` in JSON: the class of SPEC §3 when the outcome is `failed`."""
+    """`class` in JSON: the class of the failure when the outcome is `failed`."""
     reason: str | None = None
     """Of a stop why; of a parked turn what it waits for; of a completed one `input_withheld`, if all its input was."""
     refused: bool = False

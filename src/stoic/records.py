@@ -610,7 +610,7 @@ class Outcome(Record, frozen=True):
 
     outcome: Literal["completed", "stopped", "failed", "cancelled"]
     failure_class: str | None = None
-    """The class of SPEC §3 when the outcome is `failed`."""
+    """The class of the failure when the outcome is `failed`."""
     reason: str | None = None
     """`refused`, `stuck_loop`, `budget` or `human` when the outcome is `stopped`; `input_withheld` when it is `completed` and
     all that the turn was given was withheld."""

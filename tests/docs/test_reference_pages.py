@@ -256,6 +256,12 @@ def test_database_page_has_every_kind_of_inbox_entry():
     assert set(words(row)) - {"kind"} == set(kinds)
 
 
+def test_no_page_for_users_refers_to_a_document_that_they_do_not_have():
+    pages = [path for path in DOCS.rglob("*.md") if path.parent.name != "decisions"]
+    found = [path.name for path in [*pages, ROOT / "README.md"] if re.search("SPEC\\b|§", path.read_text("utf-8"))]
+    assert found == []
+
+
 # ---- Python
 
 

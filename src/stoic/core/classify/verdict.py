@@ -23,7 +23,7 @@ class Verdict(Record, frozen=True):
     retry_after_ms: int | None = None
     """The stated wait, counted from the report's `received_at`."""
     category: str | None = None
-    """Of a refusal: the provider's word in lower case, or one of SPEC §8's vocabulary."""
+    """Of a refusal: the provider's word in lower case, or one of stoic's own."""
     where: str | None = None
     """Of a refusal: `prompt`, `completion` or `mid_stream`."""
     scope: str | None = None
