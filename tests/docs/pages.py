@@ -12,7 +12,7 @@ Comments that mean something, each on lines of its own before the block or block
 - `<!-- continues -->`: the next Python block goes on from the Python blocks above it
 - `<!-- not run: REASON -->`: the next block is not run
 
-A block of `text` is what the block before it printed; `…` in it stands for anything.
+A block of `text` is what the block before it printed; `…` in it stands for anything within its line, alone on a line for any lines.
 """
 
 import re

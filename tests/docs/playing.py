@@ -169,9 +169,8 @@ class Player:
         self._printed = "".join("|".join(str(value) for value in row) + "\n" for row in found)
 
     def _compare(self, block: Block) -> None:
-        wanted = r".*?".join(re.escape(part) for part in re.split(r"…", block.text.strip()))
         printed = "\n".join(line.rstrip() for line in self._printed.strip().splitlines())
-        assert re.fullmatch(wanted, printed, re.DOTALL), (
+        assert re.fullmatch(_pattern(block.text.strip()), printed), (
             f"{block}: what was printed is\n{textwrap.indent(printed, '    ')}"
         )
 
@@ -203,6 +202,12 @@ class Player:
             with socket.create_server(("127.0.0.1", 0)) as free:
                 self._ports[stated] = free.getsockname()[1]
         return self._ports[stated]
+
+
+def _pattern(text: str) -> str:
+    """Return what fits a text in which `…` stands for anything of its line, and alone on a line for any lines."""
+    lines = [r"(?s:.*?)" if line == "…" else r".*?".join(map(re.escape, line.split("…"))) for line in text.splitlines()]
+    return "\n".join(lines)
 
 
 def _in_full(command: str) -> str:
