@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 from tests.runtime.harness import Bench, outcome, play
 
+from stoic.errors import UsageError
 from stoic.ports import Outside
 from stoic.records import ImagePart, Row
 from stoic.runtime.agents import Agent
@@ -145,6 +147,58 @@ def test_an_extractor_that_fails_costs_nothing_but_its_memories(tmp_path):
             assert await runtime.store.memories(None, 9) == []
 
     play(tmp_path, ["ok"], story)
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_an_agent_takes_an_extractor_sync_or_async(tmp_path, is_async: bool):
+    def keeps(text: str) -> list[str]:
+        return [text]
+
+    async def keeps_later(text: str) -> list[str]:
+        return [text]
+
+    agent = Agent("openai-chat:m", permissions={}, extractor=keeps_later if is_async else keeps)
+
+    async def story(bench: Bench) -> None:
+        async with bench.runtime() as runtime:
+            await runtime.thread("t", agent).run("Ada wants tabs")
+            assert [each.text for each in await runtime.store.memories(None, 9)] == [
+                "USER: Ada wants tabs\n\nASSISTANT: ok"
+            ]
+
+    play(tmp_path, ["ok"], story)
+
+
+def fails(text: str) -> list[str]:
+    raise ValueError(CANARY)
+
+
+def says_one(text: str) -> str:
+    return "one text"
+
+
+@pytest.mark.parametrize(("extractor", "why"), [(fails, "ValueError"), (says_one, "TypeError")])
+def test_an_extractor_that_fails_is_told_without_what_it_said(tmp_path, caplog, extractor, why: str):
+    agent = Agent("openai-chat:m", permissions={}, extractor=extractor)
+
+    async def story(bench: Bench) -> None:
+        async with bench.runtime() as runtime:
+            assert outcome(await runtime.thread("t", agent).run("hello")).outcome == "completed"
+            assert await runtime.store.memories(None, 9) == []
+
+    play(tmp_path, ["ok"], story)
+    assert [each.getMessage() for each in caplog.records] == [
+        f"no memories of turn 1 of thread t: the extractor raised {why}"
+    ]
+
+
+def test_an_extractor_or_summariser_that_takes_something_else_is_refused_when_the_agent_is_declared():
+    def nothing() -> None: ...
+
+    with pytest.raises(UsageError, match="extractor: it is called with one argument, the turn's text; yours cannot be"):
+        Agent("openai-chat:m", extractor=nothing)  # pyright: ignore[reportArgumentType] - the point of the test
+    with pytest.raises(UsageError, match="summariser: it is called with one argument, the messages; yours cannot be"):
+        Agent("openai-chat:m", summariser=nothing)  # pyright: ignore[reportArgumentType] - the point of the test
 
 
 def row(seq: int, kind: str, **fields: Any) -> Row:

@@ -206,6 +206,20 @@ def test_the_agents_own_summariser_may_fail_and_that_is_told(tmp_path):
     play(tmp_path, {"default": ["text:ok"]}, story)
 
 
+@pytest.mark.parametrize(("said", "summed_up"), [("in short", True), (7, False)])
+def test_an_agents_own_summariser_may_be_sync_and_must_return_text(tmp_path, said: object, summed_up: bool):
+    async def story(bench: Bench) -> None:
+        async with runtime_of(bench) as runtime:
+            thread = thread_of(runtime, summariser=lambda _: said)
+            await thread.run("question 0")
+            await thread.run("question 1")
+            boundary = await thread.compact()
+            assert ("(TypeError)" in boundary.message) is not summed_up
+            assert any("in short" in str(row.content) for row in await bench.rows(runtime)) is summed_up
+
+    play(tmp_path, {"default": ["text:ok"]}, story)
+
+
 def test_a_summary_can_be_cancelled(tmp_path):
     async def story(bench: Bench) -> None:
         async with runtime_of(bench) as runtime:

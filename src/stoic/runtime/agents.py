@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from msgspec.structs import replace
 
@@ -15,18 +15,21 @@ from stoic.errors import UsageError
 from stoic.ports import Connection
 from stoic.records import Json, Message, Record, ToolSchema
 from stoic.sampling import Sampling, check_sampling
+from stoic.tools.callbacks import misfit
 from stoic.tools.declaration import Tool
 
 if TYPE_CHECKING:
     from stoic.tools.answering import OutputType
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 DEFAULT_MAX_ROUNDS = 64
 NATIVE_OUTPUT = frozenset({"openai", "anthropic", "gemini"})
 """Providers whose API binds the answer to a schema; compatible servers differ, and there the instruction alone must do."""
-Summariser = Callable[[list[Message]], Awaitable[str | None]]
-"""Sums up messages; None or nothing: it could not."""
-Extractor = Callable[[str], Awaitable[Sequence[str]]]
-"""Makes memories of a turn's text: each a short text that can be understood without the others."""
+Summariser = Callable[[list[Message]], Awaitable[str | None] | str | None]
+"""Sums up messages, sync or async; None or nothing: it could not."""
+Extractor = Callable[[str], Awaitable[Sequence[str]] | Sequence[str]]
+"""Makes memories of a turn's text, sync or async: each a short text that can be understood without the others."""
 DEFAULT_NAME = "agent"
 DEFAULT_MODE = "default"
 """The agent as it was declared."""
@@ -87,24 +90,26 @@ class Agent:
             output: a type, such as a pydantic model, that the final answer must be a value of; `Outcome.value` has it
             per_thread: what a thread and all tasks below it may take, ever; default the settings', else no bound
             per_day: what everything in the database may take on a day of UTC; default likewise
-            summariser: sums up the beginning of a conversation that no longer fits; default the model itself
+            summariser: a function, sync or async, that sums up the beginning of a conversation that no longer fits; default
+                the model itself
             max_tokens: longest reply; default the settings', else the provider's
             temperature: from 0 to 2; default likewise
             reasoning_effort: `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; default likewise
             parameters: further request parameters of the provider's API, such as `top_p`; they win over the three before
-            extractor: after each turn makes memories, of the scope that is the name, of what was shown and accepted in it
+            extractor: a function, sync or async, that after each turn makes memories, of the scope that is the name, of what
+                was shown and accepted in it; where it raises, a warning says so and the turn has none
             name: tells the agents of one program apart, where a thread has to be run that nobody holds in his hand
             modes: by name, beside `default`, which is the agent as it is declared here
 
         Raises:
             UsageError: two tools have one name, a bound is not above 0, a permission is none, a request parameter can be no
-                model's, or a mode has a tool that the agent has not
+                model's, a mode has a tool that the agent has not, or the summariser or the extractor takes something else
             ToolDeclarationError: a function cannot be a tool
         """
         if max_rounds is not None and max_rounds < 1:
             raise UsageError(f"max_rounds is {max_rounds}; it must be at least 1, or None for no bound")
         self.name = name
-        self.extractor = extractor
+        self.extractor = _taking_one("extractor", extractor, "the turn's text")
         self.model = model
         self.models = [model, *fallbacks]
         if len(set(self.models)) != len(self.models):
@@ -133,7 +138,7 @@ class Agent:
             per_thread=_bounds("per_thread", per_thread),
             per_day=_bounds("per_day", per_day),
         )
-        self.summariser = summariser
+        self.summariser = _taking_one("summariser", summariser, "the messages")
         self.sampling = check_sampling(
             Sampling(max_tokens=max_tokens, temperature=temperature, reasoning_effort=reasoning_effort)
         )
@@ -203,6 +208,14 @@ class Agent:
         if self.output is None or connection.provider not in NATIVE_OUTPUT:
             return given
         return merged(given, native_parameters(connection.api, self.output.facts, has_tools=bool(self.tools)))
+
+
+def _taking_one(name: str, function: F | None, what: str) -> F | None:
+    """Return a function that is to be called with one argument, if there is one. Raises UsageError: it cannot be."""
+    why = None if function is None else misfit(function, None)
+    if why is not None:
+        raise UsageError(f"{name}: it is called with one argument, {what}; yours cannot be ({why})")
+    return function
 
 
 def _permissions(

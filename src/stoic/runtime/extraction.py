@@ -1,6 +1,7 @@
 """Memories made of a turn that has ended: of what models were shown and accepted, never of what is withheld (SPEC §14)."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from stoic.ports import Outside
 from stoic.records import Memory, Record, Row
 from stoic.runtime.agents import Extractor
 from stoic.runtime.summaries import record_of
+from stoic.tools.callbacks import call
 from stoic.tools.memories import LIMIT_CHARACTERS, RECALL, keep
 
 MOST_A_TURN = 20
@@ -20,6 +22,7 @@ EXTRACTION_SECONDS = 120
 WITHHELD = "(withheld)"
 """Stands for whatever no model may read any more."""
 RECALLED = "(memories that are kept already)"
+_log = logging.getLogger(__name__)
 _SHOWN = frozenset({"message", "event", "grant", "reply", "result"})
 
 
@@ -56,8 +59,9 @@ async def extract(
         return Extracted()
     try:
         async with asyncio.timeout(EXTRACTION_SECONDS):
-            found = [each.strip()[:LIMIT_CHARACTERS] for each in await extractor(text)]
+            found = _texts(await call(extractor, text))
     except Exception as error:  # noqa: BLE001 - a user's function; what it raises may quote the text
+        _log.warning("no memories of turn %d of thread %s: the extractor raised %s", turn, thread, type(error).__name__)
         return Extracted(error=type(error).__name__)
     stored = 0
     for index, each in enumerate([each for each in found if each][:MOST_A_TURN]):
@@ -70,6 +74,13 @@ async def extract(
         )
         stored += await keep(outside.store, memory)
     return Extracted(stored=stored)
+
+
+def _texts(found: Sequence[str] | None) -> list[str]:
+    """Return memories without what stands around them, and not too long; of nothing none."""
+    if isinstance(found, str):
+        raise TypeError("the extractor returned one text instead of a list of texts")
+    return [each.strip()[:LIMIT_CHARACTERS] for each in found or ()]
 
 
 def turn_text(rows: Sequence[Row], turn: int) -> str:

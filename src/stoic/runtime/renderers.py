@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from stoic.errors import UsageError
+from stoic.tools.callbacks import is_async, misfit
 
 Renderer = TypeVar("Renderer", bound=Callable[[Any], str])
 
@@ -21,10 +22,16 @@ def renderer(kind: str) -> Callable[[Renderer], Renderer]:
         kind: as in `Thread.post`
 
     Raises:
-        UsageError: the kind has a renderer already
+        UsageError: the kind has a renderer already, or the function is async or cannot be called with a payload alone
     """
 
     def register(function: Renderer) -> Renderer:
+        why = "it is async" if is_async(function) else misfit(function, None)
+        if why is not None:
+            raise UsageError(
+                f"the renderer of events of kind {kind!r} must be a sync function of one argument, the payload; yours is not "
+                f"({why})"
+            )
         known = EVENT_RENDERERS.setdefault(kind, function)
         if known is not function:
             raise UsageError(f"events of kind {kind!r} have a renderer already; register one function a kind")

@@ -18,6 +18,7 @@ from stoic.runtime.plain_rendering import PlainRenderer
 from stoic.runtime.streams import Emit
 from stoic.runtime.summaries import summary_request
 from stoic.runtime.transcript import Live
+from stoic.tools.callbacks import call
 
 Room = Callable[[str], AbstractAsyncContextManager[object]]
 """From a route to what lets so many requests through at a time and holds back the others."""
@@ -164,9 +165,15 @@ def _hash(body: bytes) -> str:
 async def _summed_up_by(summariser: Summariser, view: list[Message]) -> tuple[str | None, str | None]:
     """Return what an agent's own summariser makes of a view, or the type of what it raised."""
     try:
-        return await summariser(view), None
+        return _text(await call(summariser, view)), None
     except Exception as error:  # noqa: BLE001 - a user's function, like a tool: what it raised is recorded
         return None, type(error).__qualname__
+
+
+def _text(said: object) -> str | None:
+    if said is None or isinstance(said, str):
+        return said
+    raise TypeError(f"the summariser returned a {type(said).__name__} instead of text")
 
 
 def _ignore(kind: str, text: str) -> None:
