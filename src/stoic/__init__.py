@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stoic.running import run, run_sync
     from stoic.runtime.agents import Agent, Mode
     from stoic.runtime.renderers import renderer
-    from stoic.tools.context import OperationId
+    from stoic.tools.context import OperationId, OperationName
     from stoic.tools.declaration import Tool, tool
     from stoic.tools.memories import memory_tools
     from stoic.tools.task_tools import task_tools
@@ -39,6 +39,7 @@ _HOMES = {
     "ModelReply": "stoic.wire.own",
     "ModelRequest": "stoic.wire.own",
     "OperationId": "stoic.tools.context",
+    "OperationName": "stoic.tools.context",
     "Outcome": "stoic.records",
     "Parked": "stoic.records",
     "Runtime": "stoic.wiring",
@@ -75,6 +76,7 @@ __all__ = [
     "ModelReply",
     "ModelRequest",
     "OperationId",
+    "OperationName",
     "Outcome",
     "Parked",
     "Runtime",

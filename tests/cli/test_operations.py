@@ -41,7 +41,7 @@ def test_a_list_can_be_narrowed_to_a_thread_and_to_what_waits_for_a_decision(ben
     nothing = bench.stoic("operations", "list", "--unknown", "--thread", "t")
     assert nothing.stdout == "no operation waits for a decision\n"
     assert bench.stoic("operations", "list", "--unknown", "--thread", "t", "--json").stdout == ""
-    assert "effect UNKNOWN, decided: done" in bench.stoic("operations", "list").stdout
+    assert "exec · end lost, known to be done · " in bench.stoic("operations", "list").stdout
 
 
 def test_a_decision_lets_an_equal_call_run_again(bench):

@@ -23,8 +23,12 @@ def paying(status: str, **facts) -> World:
 
 
 def test_an_equal_call_of_a_write_known_to_be_done_is_told_so_and_not_run():
-    world = paying("done")
-    run(world)
+    world = paying("unknown")
+    life = Life(world)
+    while not world.asked:
+        life.step()
+    world.statuses["t.1.1.0"] = "done"
+    life.finish()
     assert world.effects.count("t.1.2.0") == 0
     result = world.sends[2][1][-1]
     assert isinstance(result, ToolMessage)
@@ -43,10 +47,30 @@ def test_status_is_asked_before_even_a_repeatable_write_runs_again(facts: dict):
     assert world.effects == ["t.1.1.0"]
 
 
+@pytest.mark.parametrize(
+    ("facts", "runs"),
+    [
+        ({"keyed": True, "has_status": True}, 1),
+        ({"has_status": True}, 1),
+        ({"keyed": True}, 2),
+        ({"idempotent": True}, 2),
+        ({"idempotent": True, "has_status": True}, 2),
+    ],
+)
+def test_while_a_status_function_does_not_know_no_key_makes_a_lost_write_run_again(facts: dict, runs: int):
+    world = World(plan(tool("pay", **facts)), scripted(called(("pay", "{}")), said("ok")))
+    world.message()
+    life = Life(world)
+    while not isinstance(life.command, Next):
+        life.step()
+    run(world)
+    assert world.effects == ["t.1.1.0"] * runs
+
+
 def test_a_cancel_while_a_status_function_is_asked_ends_the_turn():
     world = paying("unknown")
     life = Life(world)
-    while not isinstance(life.command, AskStatus):
+    while not (isinstance(life.command, AskStatus) and not life.command.briefly):
         life.step()
     life.cancelling = world.put("cancel").id
     outcome = life.finish()

@@ -127,6 +127,10 @@ def plan(*tools: ToolFacts, **fields: Any) -> Plan:
     return Plan(fingerprint="f", tools={each.name: each for each in tools}, **fields)
 
 
+TROUBLE = "raised TypeError"
+"""What is wrong with a status function that does not know."""
+
+
 class World:
     """What outlives a crash: rows, journal, inbox, and what the tools really did outside."""
 
@@ -171,6 +175,7 @@ class World:
         """Operation ids whose effect really happened."""
         self.slept_ms: list[int] = []
         self.statuses: dict[str, str] = {}
+        self.asked: list[AskStatus] = []
         self.results: dict[str, CallResult] = {}
         self.one_at_a_time = False
         """Whether calls that run side by side end one after the other."""
@@ -352,11 +357,16 @@ class Life:
             case LookAtSpending():
                 return SpendingSeen(thread=world.spent + world.kin_spent, day=world.spent_today, now_ms=world.now_ms)
             case AskStatus():
-                if self.cancelling is not None:
-                    return self._cancelled()
-                return Status(answer=world.statuses.get(command.operation.id, "unknown"), now_ms=world.now_ms)
+                return self._ask(command)
             case None:
                 raise AssertionError("the turn has ended")
+
+    def _ask(self, command: AskStatus) -> Event:
+        if self.cancelling is not None and not command.briefly:
+            return self._cancelled()
+        self.world.asked.append(command)
+        answer = self.world.statuses.get(command.operation.id, "unknown")
+        return Status(answer=answer, trouble=TROUBLE if answer == "unknown" else None, now_ms=self.world.now_ms)
 
     def _sum_up(self, command: Summarise) -> Event:
         world = self.world

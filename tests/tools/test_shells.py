@@ -20,7 +20,7 @@ from stoic.core.commands import CallResult, PlannedCall
 from stoic.core.loops.call import Call
 from stoic.core.loops.identity import identify
 from stoic.core.loops.outcomes import outcome
-from stoic.records import CallPart
+from stoic.records import CallPart, Operation
 from stoic.runtime.execution import Execution
 from stoic.store.sqlite import SqliteStore
 from stoic.testing import FakeClock
@@ -138,7 +138,10 @@ def test_one_id_is_one_shell_however_often_it_is_started_and_its_status_is_told(
     planned = desk.planned("shell_start", ID, command=command)
 
     async def story() -> None:
-        status = desk.execution.status
+
+        async def status(operation: Operation, arguments: str) -> str:
+            return (await desk.execution.status(operation, arguments)).answer
+
         assert await status(planned.operation, planned.call.arguments) == "not_done"
         desk.path("").mkdir(parents=True)  # as far as a process got that died then
         assert await status(planned.operation, planned.call.arguments) == "unknown"

@@ -129,5 +129,5 @@ def _said(operation: Operation, lost: set[str]) -> str:
         return "not run"
     if operation.state == "intended":
         return "not started"
-    decided = {"done": ", decided: done", "not_done": ", decided: not done"}.get(operation.status or "", "")
-    return f"effect UNKNOWN{decided}" if operation.state == "unknown" else operation.state
+    known = {"done": "end lost, known to be done", "not_done": "end lost, known not to be done"}
+    return known.get(operation.status or "", "effect UNKNOWN") if operation.state == "unknown" else operation.state

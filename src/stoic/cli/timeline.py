@@ -148,8 +148,9 @@ def _row(row: Row, known: _Known) -> Iterator[Line]:
         case "attempt":
             yield Line(text=f"    {_attempt(row)}", style="yellow")
             yield from _indented(content.get("detail") or "", 8)
-        case "nudge":
-            yield from _body(f"    note to the model ({content['reason']})", content["text"], row, known)
+        case "nudge" | "known":
+            why = content.get("reason", "what became known")
+            yield from _body(f"    note to the model ({why})", content["text"], row, known)
         case "reply":
             yield from _reply(row, known)
         case "result":

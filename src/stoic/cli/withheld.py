@@ -24,7 +24,7 @@ def hidden_rows(rows: Iterable[Row]) -> frozenset[int]:
         row.seq
         for row in rows
         if row.quarantine is not None
-        and row.kind != "nudge"
+        and row.kind not in {"nudge", "known"}
         and (row.kind != "message" or (row.turn in refused and row.quarantine == "excluded"))
     )
 
@@ -64,6 +64,26 @@ def reveal_said(content: Json) -> str:
     return f"a person looked at what is withheld from models (rows {', '.join(str(seq) for seq in content['rows'])})"
 
 
+def _status(content: Json) -> Line:
+    tool, operation = one_line(content["tool"]), one_line(content["operation"])
+    trouble = f" (it {one_line(content['trouble'])})" if "trouble" in content else ""
+    known = {"done": f"{operation} is done", "not_done": f"{operation} is not done"}
+    said = known.get(content["answer"], f"it is unknown whether {operation} is done")
+    style = "cyan" if content["answer"] in known else "yellow"
+    return Line(text=f"      the status of {tool} says: {said}{trouble}", style=style)
+
+
+def _resolution(content: Json) -> Line:
+    decided = "is done" if content["decision"] == "done" else "is not done"
+    text = f"  a person says: {one_line(content['operation'])} of {one_line(content['tool'])} {decided}"
+    return Line(text=text, style="cyan")
+
+
+def _kin_status(content: Json) -> Line:
+    text = f"{one_line(content['for'])} may run: {one_line(content['operation'])}, the same call of a task or its owner, is not done"
+    return Line(text=f"      {text}", style="cyan")
+
+
 LINES: dict[str, Callable[[Json], Line]] = {
     "quarantine": lambda content: Line(text=f"    {quarantine_said(content)}", style="yellow"),
     "refusal": lambda content: Line(text=f"    {refusal_said(content)}", style="yellow"),
@@ -71,6 +91,9 @@ LINES: dict[str, Callable[[Json], Line]] = {
     "fallback": _fallback,
     "budget": lambda content: Line(text=f"    {budget_said(content)}", style="yellow"),
     "wake": lambda _: Line(text="  woken without anything new", style="dim"),
+    "status": _status,
+    "resolution": _resolution,
+    "kin_status": _kin_status,
     "reveal": lambda content: Line(text=f"  {reveal_said(content)}", style="cyan"),
 }
 """By kind of row: the line of it."""

@@ -1,10 +1,11 @@
 """The calls of a round, brought to their results one step at a time: order, permission, journal, recovery (SPEC §10)."""
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from stoic.core import notes, notice
 from stoic.core.commands import (
-    AskStatus,
     CallResult,
     Cancelled,
     Commit,
@@ -14,7 +15,6 @@ from stoic.core.commands import (
     Next,
     Recall,
     Recalled,
-    Status,
 )
 from stoic.core.failures import FailureClass
 from stoic.core.guard import outcome_of
@@ -32,6 +32,7 @@ from stoic.core.starting import (
     store,
     twin_of,
 )
+from stoic.core.statuses import ask_briefly, ask_status, asked_row, can_be_asked
 from stoic.core.steps import (
     Context,
     Part,
@@ -141,10 +142,17 @@ def _take_results(ctx: Context, results: list[CallResult], others: list[Operatio
             ctx.waiting[operation.id] = result.wait
             operations.append(replace(operation, state="intended", started_at=None, runs=0))
             continue
-        seen = outcome_of(result.text, [each.data_base64 for each in result.images])
-        verdict = ctx.guard.after(calls[operation.id], seen, failed=result.failure is not None)
-        rows.append(result_row(ctx, operation, result.text, result.failure, counted=verdict, images=result.images))
-        operations.append(ended(operation, result))
+        text, failure, status = result.text, result.failure, None
+        if result.state == "unknown" and can_be_asked(ctx, operation):
+            said = yield from ask_briefly(ctx, operation, call_of(ctx, calls[operation.id]).arguments)
+            rows.append(asked_row(ctx, operation, said))
+            status = said.answer
+            text = notes.status_said(operation, status, result.why) or text
+            failure = None if status == "done" else failure
+        seen = outcome_of(text, [each.data_base64 for each in result.images])
+        verdict = ctx.guard.after(calls[operation.id], seen, failed=failure is not None)
+        rows.append(result_row(ctx, operation, text, failure, counted=verdict, images=result.images))
+        operations.append(ended(operation, result, status))
     yield from store(ctx, rows=rows, operations=operations)
 
 
@@ -195,9 +203,10 @@ def _park(ctx: Context) -> Part[Parked]:
 
 def _settle_repeat(ctx: Context, call: CallState, operation: Operation, twin: Operation) -> Part[Cancelled | None]:
     """Answer an equal call while the earlier one's effect is unknown; only a `not_done` of its status lets it run."""
-    answer = yield from _ask_status(ctx, call, twin)
-    if isinstance(answer, Cancelled):
-        return answer
+    known_now = yield from _what_became(ctx, call, twin)
+    if isinstance(known_now, Cancelled):
+        return known_now
+    answer, asked = known_now
     known = replace(twin, status=answer)
     is_own = twin.thread == ctx.history.thread
     if not is_own:
@@ -206,54 +215,66 @@ def _settle_repeat(ctx: Context, call: CallState, operation: Operation, twin: Op
         # The proof by which the call may run; another thread's journal is not this turn's to write.
         told = {"operation": twin.id, "status": answer, "for": operation.id}
         rows = [] if is_own else [draft(ctx, role="system", kind="kin_status", content=told)]
-        yield from store(ctx, rows=rows, operations=[known] if is_own else [])
+        yield from store(ctx, rows=[*asked, *rows], operations=[known] if is_own else [])
         return None
-    text = notes.status_done(twin, by_person=False) if answer == "done" else notes.repeats_unknown(twin)
-    yield from _refuse(ctx, call, operation, text, *([known] if is_own else []))
+    text = notes.status_said(twin, answer, notes.NOT_RUN_AGAIN) or notes.repeats_unknown(twin)
+    yield from _refuse(ctx, call, operation, text, *([known] if is_own else []), rows=asked)
     return None
 
 
-def _refuse(ctx: Context, call: CallState, operation: Operation, text: str, *others: Operation) -> Part[None]:
-    """Answer a call that may not run now; made again and again it is a loop like any other. `others` changed as well."""
+def _refuse(
+    ctx: Context, call: CallState, operation: Operation, text: str, *others: Operation, rows: Sequence[Draft] = ()
+) -> Part[None]:
+    """Answer a call that may not run now; made again and again it is a loop like any other.
+
+    `others` changed as well, and `rows` tell people why.
+    """
     ctx.guard.use_grant(call)
     counted = ctx.guard.after(call, text, failed=True)
     row = result_row(ctx, operation, text, FailureClass.TOOL_DENIED, counted=counted)
-    yield from store(ctx, rows=[row], operations=[*others, closed(ctx, operation)])
+    yield from store(ctx, rows=[*rows, row], operations=[*others, closed(ctx, operation)])
 
 
 def _settle_unknown(ctx: Context, call: CallState, operation: Operation) -> Part[Cancelled | None]:
     """Bring a call whose end was lost to a result: ask its status first, repeat only what is safe to repeat."""
-    answer = yield from _ask_status(ctx, call, operation)
-    if isinstance(answer, Cancelled):
-        return answer
+    known_now = yield from _what_became(ctx, call, operation)
+    if isinstance(known_now, Cancelled):
+        return known_now
+    answer, asked = known_now
     tool = ctx.plan.tools.get(operation.tool)
-    safe = tool is not None and (tool.idempotent or tool.keyed)
+    # Who can be asked has the say: a key makes a repeat harmless only where the other side keeps that promise.
+    safe = tool is not None and (tool.idempotent or (tool.keyed and not tool.has_status))
     if answer == "not_done" or (safe and answer == "unknown"):
-        yield from commit(ctx, Commit(operations=[mark(ctx, replace(operation, status=answer))]))
+        yield from commit(ctx, Commit(rows=asked, operations=[mark(ctx, replace(operation, status=answer))]))
         return None
     known = replace(operation, status=answer, ended_at=ctx.now_ms)
     if answer == "done":
         by_person = operation.status == "done"  # a status function is asked about what was lost only
-        yield from _close(ctx, known, notes.status_done(operation, by_person=by_person), None)
+        text = notes.status_done(operation, notes.RESULT_LOST, by_person=by_person)
+        yield from _close(ctx, known, text, None, rows=asked)
     else:
-        yield from _close(ctx, known, notes.effect_unknown(operation, notes.CUT_SHORT), FailureClass.UNKNOWN)
+        text = notes.effect_unknown(operation, notes.CUT_SHORT)
+        yield from _close(ctx, known, text, FailureClass.UNKNOWN, rows=asked)
     return None
 
 
-def _ask_status(ctx: Context, call: CallState, operation: Operation) -> Part[str | Cancelled]:
-    """Return what a person decided, else ask the tool's own status function; `unknown` where there is none."""
+def _what_became(ctx: Context, call: CallState, operation: Operation) -> Part[tuple[str, list[Draft]] | Cancelled]:
+    """Return what a person decided, else what the tool's own status function says, with the row that notes it.
+
+    `unknown` where there is neither.
+    """
     if operation.status in {"done", "not_done"}:
-        return operation.status
-    tool = ctx.plan.tools.get(operation.tool)
-    if tool is None or not tool.has_status:
-        return "unknown"
-    command = AskStatus(operation=operation, arguments=call_of(ctx, call).arguments)
-    answered = yield from ask_or_cancel(ctx, command, Status)
-    return answered if isinstance(answered, Cancelled) else answered.answer
+        return operation.status, []
+    if not can_be_asked(ctx, operation):
+        return "unknown", []
+    said = yield from ask_status(ctx, operation, call_of(ctx, call).arguments)
+    return said if isinstance(said, Cancelled) else (said.answer, [asked_row(ctx, operation, said)])
 
 
-def _close(ctx: Context, operation: Operation, text: str, failure: FailureClass | None) -> Part[None]:
-    yield from store(ctx, rows=[result_row(ctx, operation, text, failure)], operations=[operation])
+def _close(
+    ctx: Context, operation: Operation, text: str, failure: FailureClass | None, *, rows: Sequence[Draft] = ()
+) -> Part[None]:
+    yield from store(ctx, rows=[*rows, result_row(ctx, operation, text, failure)], operations=[operation])
 
 
 def _ask_person(ctx: Context, pending: list[CallState]) -> Part[Parked]:

@@ -174,7 +174,10 @@ class AskStatus(Record, frozen=True):
     """Ask the tool's own `status` what became of an operation; answered by `Status`."""
 
     operation: Operation
-    arguments: str
+    arguments: str | None
+    """None: those that the log has of its call."""
+    briefly: bool = False
+    """Whether it has a short time only, which no cancel cuts shorter: the answer is `unknown` then, never `Cancelled`."""
 
 
 class LookAtSpending(Record, frozen=True):
@@ -298,6 +301,8 @@ class CallResult(Record, frozen=True):
     """Shown to the model after the text."""
     started_at: int | None = None
     ended_at: int | None = None
+    why: str | None = None
+    """Of an unknown end: what happened, without what is to be done about it."""
     wait: Wait | None = None
     """It has not ended but waits; there is no result yet."""
 
@@ -362,6 +367,8 @@ class Status(Record, frozen=True):
 
     answer: str
     now_ms: int
+    trouble: str | None = None
+    """What was wrong with how it answered; then the answer is `unknown`."""
 
 
 Event = (

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from stoic.core import notes, notice
 from stoic.core.budget import cost_usd, exact
 from stoic.core.classify.verdict import Verdict
-from stoic.core.commands import Commit, LookAtShells, ShellsSeen
+from stoic.core.commands import Commit, LookAtShells, ShellsSeen, Status
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.health import give_back
 from stoic.core.history import EFFECTS, OPEN_STATES, add_usage
@@ -15,6 +15,8 @@ from stoic.core.quarantine import NeutralEvent, RefusedBy, body_hash, is_withhel
 from stoic.core.receipt import delivery, receipt
 from stoic.core.repairs import KINDS
 from stoic.core.rows import INPUTS, input_of, kind_of, turn_of
+from stoic.core.starting import call_of
+from stoic.core.statuses import ask_briefly, asked_row, can_be_asked
 from stoic.core.steps import Context, Part, ask, closed, commit, draft, lose, result_row
 from stoic.errors import BrokenInvariantError
 from stoic.records import (
@@ -256,14 +258,35 @@ def _withheld_input(ctx: Context) -> NeutralEvent | None:
     return neutral[0] if neutral and all(neutral) else None
 
 
-def close_calls(ctx: Context) -> tuple[list[Draft], list[Operation]]:
-    """Return a result for each open call of a cancelled turn, and the end of its operation."""
-    rows, operations = list[Draft](), list[Operation]()
+def ask_of_open(ctx: Context) -> Part[dict[str, Status]]:
+    """Ask what became of the open calls of a turn that is to end, where their tools have a status function."""
+    said: dict[str, Status] = {}
     for call in ctx.state.pending():
         operation = ctx.history.operations[call.operation]
-        begun = operation.state in {"running", "unknown"} and operation.id not in ctx.marked
-        if not begun:
+        if _has_begun(ctx, operation) and can_be_asked(ctx, operation):
+            said[operation.id] = yield from ask_briefly(ctx, operation, call_of(ctx, call).arguments)
+    return said
+
+
+def close_calls(ctx: Context, said: dict[str, Status] | None = None) -> tuple[list[Draft], list[Operation]]:
+    """Return a result for each open call of a cancelled turn, and the end of its operation.
+
+    Args:
+        ctx: the turn
+        said: what status functions answered, by operation
+    """
+    rows, operations = list[Draft](), list[Operation]()
+    said = said or {}
+    for call in ctx.state.pending():
+        operation = ctx.history.operations[call.operation]
+        if not _has_begun(ctx, operation):
             text, end = notes.not_started(operation.tool), closed(ctx, operation)
+        elif operation.id in said:
+            answer = said[operation.id].answer
+            rows.append(asked_row(ctx, operation, said[operation.id]))
+            text = notes.status_said(operation, answer, notes.CANCELLED_RUNNING)
+            text = text or notes.effect_unknown(operation, notes.CANCELLED_RUNNING)
+            end = replace(lose(operation, ctx.now_ms), status=answer)
         elif operation.effect in EFFECTS:
             text = notes.effect_unknown(operation, notes.CANCELLED_RUNNING)
             end = lose(operation, ctx.now_ms)
@@ -272,6 +295,10 @@ def close_calls(ctx: Context) -> tuple[list[Draft], list[Operation]]:
         rows.append(result_row(ctx, operation, text, FailureClass.CANCELLED))
         operations.append(end)
     return rows, operations
+
+
+def _has_begun(ctx: Context, operation: Operation) -> bool:
+    return operation.state in {"running", "unknown"} and operation.id not in ctx.marked
 
 
 def withdrawn(ctx: Context) -> list[ViewChange]:

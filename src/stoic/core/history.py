@@ -6,6 +6,7 @@ import msgspec
 from msgspec import structs
 
 from stoic.core.refusal import RefusalState, state_of
+from stoic.core.rows import kind_of
 from stoic.core.segment import segment_id
 from stoic.records import CallPart, Json, Operation, Outcome, Row, Usage, ViewChange
 
@@ -182,6 +183,11 @@ def _changed_rows(rows: list[Row], by_seq: dict[int, ViewChange]) -> list[Row]:
     return [row for row in changed if row.quarantine != "excluded"]
 
 
+def _told_of(increment: list[Row]) -> set[str]:
+    """Return the operations of which rows of the view tell what became known."""
+    return {name for row in increment if kind_of(row) == "known" for name in row.content["operations"]}
+
+
 def add_usage(left: Usage, right: Usage) -> Usage:
     """Return the sum of two token counts."""
     return Usage(
@@ -256,7 +262,11 @@ class History:
             "parked": self._fold_parked,
             "refusal_stop": self._fold_tombstone,
             "budget": self._fold_budget,
+            "resolution": self._fold_resolution,
+            "status": self._fold_status,
         }
+        self._known: dict[str, dict[str, Json]] = {}
+        """What has become known of operations that a model was told of as unknown, until it has answered knowing it."""
 
     @property
     def segment(self) -> str:
@@ -321,6 +331,8 @@ class History:
         if row.visible and row.quarantine != "excluded":
             if not row.accepted:
                 self.increment.append(row)
+            else:
+                self._answered([row])
             if self.turn is not None:
                 self.turn.shown.append(row)
 
@@ -373,6 +385,7 @@ class History:
         by = (self.fingerprint or "", row.meta.get("provider", ""))
         self._refusals.pop(by, None)
         self._unanswered.discard(by)
+        self._answered(self.increment)
         self.increment.clear()
         turn.waits = None
         turn.failed_attempts = turn.transport_failures = turn.ladder = 0
@@ -388,8 +401,31 @@ class History:
 
     def _fold_result(self, row: Row) -> None:
         rounds = self._open().rounds
+        self._known.pop(row.content["operation"], None)  # decided before its result was told
         if rounds:
             rounds[-1].take(row)
+
+    def untold(self) -> list[dict[str, Json]]:
+        """Return what has become known of operations and is not told to the model yet."""
+        told = _told_of(self.increment)
+        return [each for name, each in self._known.items() if name not in told]
+
+    def _fold_resolution(self, row: Row) -> None:
+        content = row.content
+        self._learn(content["operation"], content["tool"], content["decision"], by_person=True)
+
+    def _fold_status(self, row: Row) -> None:
+        content = row.content
+        if content.get("late"):
+            self._learn(content["operation"], content["tool"], content["answer"], by_person=False)
+
+    def _answered(self, rows: list[Row]) -> None:
+        """Note that the model has answered, knowing what these rows tell."""
+        for operation in _told_of(rows):
+            self._known.pop(operation, None)
+
+    def _learn(self, operation: str, tool: str, answer: str, *, by_person: bool) -> None:
+        self._known[operation] = {"operation": operation, "tool": tool, "answer": answer, "by_person": by_person}
 
     def _fold_nudge(self, row: Row) -> None:
         self._open().nudges.add(row.content["reason"])

@@ -3,6 +3,7 @@
 import re
 import shlex
 import unicodedata
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
 
@@ -156,16 +157,40 @@ SUMMARY_INSTRUCTIONS = (
 )
 TURN_CANCELLED = "The turn was cancelled."
 CUT_SHORT = "The process ended while this call ran."
+RESULT_LOST = "The process ended while this call ran, and its result is lost."
+LOST = "This call has no result."
+NOT_RUN_AGAIN = "Not run: the same call was made before and has no result."
 CANCELLED_RUNNING = "The turn was cancelled while this call ran."
 
 
-def status_done(operation: Operation, *, by_person: bool) -> str:
+def status_done(operation: Operation, why: str, *, by_person: bool = False) -> str:
     """Say that an operation is done though its result is lost, and who said so."""
     who = "A person" if by_person else "The tool's own status function"
-    return (
-        f"[runtime] The process ended while this call ran, and its result is lost. {who} says that operation "
-        f"{operation.id} of {operation.tool} is done. Do not repeat it."
-    )
+    return f"[runtime] {why} {who} says that operation {operation.id} of {operation.tool} is done. Do not repeat it."
+
+
+def status_said(operation: Operation, answer: str, why: str | None) -> str | None:
+    """Say what the tool's own status function knows of an operation whose result is lost; None: it does not know either."""
+    why = why or LOST
+    if answer == "done":
+        return status_done(operation, why)
+    if answer == "not_done":
+        return (
+            f"[runtime] {why} The tool's own status function says that operation {operation.id} of {operation.tool} is not "
+            "done. The same call may be made again."
+        )
+    return None
+
+
+def became_known(known: Sequence[dict[str, Json]]) -> str:
+    """Say what has become known of operations that were told as unknown, and who said so."""
+    told = [
+        f"operation {each['operation']} of {each['tool']} is "
+        + ("done; do not repeat it" if each["answer"] == "done" else "not done; the same call may be made again")
+        + (" (a person says so)." if each["by_person"] else " (the tool's own status function says so).")
+        for each in known
+    ]
+    return "[runtime] What was unknown is known now: " + " Also ".join(told)
 
 
 def images_left_out(count: int) -> str:

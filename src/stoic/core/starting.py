@@ -34,7 +34,7 @@ def store(ctx: Context, *, rows: list[Draft] | None = None, operations: list[Ope
     for operation in changed.values():
         ctx.history.fold_operation(operation)
     if not ctx.running:
-        settled = {row.content["operation"] for row in rows or []}
+        settled = {row.content["operation"] for row in rows or [] if row.kind == "result"}
         rest = [call for call in ctx.state.pending() if call.operation not in settled]
         marked = _mark_front(ctx, list(zip(rest, operations_of(ctx, rest), strict=True)))
         changed |= {operation.id: operation for operation in marked}

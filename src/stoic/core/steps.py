@@ -142,7 +142,7 @@ def commit(ctx: Context, step: Commit) -> Part[None]:
 
     An outcome saves what is known of loops; of an effect that stays unknown a person is told.
     """
-    lost = [notice.unknown_operation(each) for each in step.operations if _stays_unknown(each)]
+    lost = [notice.unknown_operation(each) for each in step.operations if stays_unknown(each)]
     if lost:
         step = msgspec.structs.replace(step, notices=[*step.notices, *lost])
     if any(row.kind == "outcome" for row in step.rows):
@@ -162,7 +162,8 @@ def commit(ctx: Context, step: Commit) -> Part[None]:
     ctx.arrive(committed.arrived)
 
 
-def _stays_unknown(operation: Operation) -> bool:
+def stays_unknown(operation: Operation) -> bool:
+    """Tell whether an operation has ended and nobody knows how, nor has said."""
     ended = operation.state == "unknown" and operation.ended_at is not None
     return ended and operation.effect in EFFECTS and operation.status not in {"done", "not_done"}
 
@@ -248,13 +249,14 @@ def _is_told(ctx: Context, operation: Operation, decided: dict[str, Json]) -> bo
     return is_approval or bool({"arguments", "reason"} & decided.keys())
 
 
-def ended(operation: Operation, result: CallResult) -> Operation:
-    """Return the operation as it stands after its call ended."""
+def ended(operation: Operation, result: CallResult, status: str | None = None) -> Operation:
+    """Return the operation as it stands after its call ended, and what its status function says of this end."""
     return msgspec.structs.replace(
         operation,
         state=result.state,
         started_at=result.started_at or operation.started_at,
         ended_at=result.ended_at,
+        status=status if result.state == "unknown" else operation.status,
         runs=operation.runs or 1,
     )
 

@@ -30,7 +30,7 @@ from stoic.core.commands import (
 )
 from stoic.core.compaction import compact_early, compact_full, is_due
 from stoic.core.doors import shut
-from stoic.core.endings import break_off, close_calls, fail, finish, give_up, interrupt
+from stoic.core.endings import ask_of_open, break_off, close_calls, fail, finish, give_up, interrupt
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.health import Says, says
 from stoic.core.history import History
@@ -44,6 +44,7 @@ from stoic.core.retry import retry_at_ms
 from stoic.core.routing import after_failure, after_good, choose, fallback_card
 from stoic.core.spending import full_bound, full_notices
 from stoic.core.starting import let_through, mark_first
+from stoic.core.statuses import ask_what_was_left, tell_known
 from stoic.core.steps import Context, Part, ask_or_cancel, commit, draft, intend
 from stoic.errors import BrokenInvariantError
 from stoic.records import CallPart, Draft, Health, InboxEntry, Json, Outcome, Parked, Report, TextPart
@@ -83,14 +84,12 @@ def turn(
     yield from take_reveals(ctx, inbox)
     if history.tombstone is not None:
         return (yield from shut(ctx, inbox))
-    if history.open_turn is None:
-        if not plan.is_interrupted:
-            yield from take_boundaries(ctx, inbox)
-        opened = yield from open_turn(ctx, inbox)
-        if opened is None:
-            yield from take_vain(ctx, inbox)
+    is_new = history.open_turn is None
+    if is_new:
+        rest = yield from _open(ctx, inbox)
+        if rest is None:
             return None
-        inbox = [entry for entry in inbox if entry.position > opened.position and entry.kind != "wake"]
+        inbox = rest
     ctx.arrive(inbox)
     if plan.is_interrupted:
         return (yield from interrupt(ctx))
@@ -98,6 +97,8 @@ def turn(
     if cancels:
         return (yield from _cancel(ctx, [entry.id for entry in cancels]))
     yield from take_answers(ctx, inbox)
+    if is_new:
+        yield from ask_what_was_left(ctx)
     while history.open_turn is not None:
         ended = yield from _advance(ctx)
         if isinstance(ended, Cancelled):
@@ -105,6 +106,17 @@ def turn(
         if ended is not None:
             return ended
     raise BrokenInvariantError(f"thread {history.thread}: the turn ended without saying so")
+
+
+def _open(ctx: Context, inbox: list[InboxEntry]) -> Part[list[InboxEntry] | None]:
+    """Open a turn, if anything asks for one, and return what came into the inbox after that."""
+    if not ctx.plan.is_interrupted:
+        yield from take_boundaries(ctx, inbox)
+    opened = yield from open_turn(ctx, inbox)
+    if opened is None:
+        yield from take_vain(ctx, inbox)
+        return None
+    return [entry for entry in inbox if entry.position > opened.position and entry.kind != "wake"]
 
 
 def _advance(ctx: Context) -> Part[Ending | Cancelled | None]:
@@ -137,6 +149,7 @@ def _advance(ctx: Context) -> Part[Ending | Cancelled | None]:
     if is_due(ctx):
         return (yield from compact_early(ctx))
     yield from take_events(ctx)
+    yield from tell_known(ctx)
     return (yield from _attempt(ctx))
 
 
@@ -286,7 +299,7 @@ def _failed(ctx: Context, send: Send, replied: Replied, verdict: Verdict) -> Par
 
 def _cancel(ctx: Context, entries: list[str], *, out_of_time: bool = False) -> Part[Outcome]:
     """End the turn that somebody stopped or whose time is over; every open call gets its result in the same step."""
-    rows, operations = close_calls(ctx)
+    rows, operations = close_calls(ctx, (yield from ask_of_open(ctx)))
     if out_of_time:
         full = next((each for each in uses_of_turn(ctx.plan.limits, ctx.state, ctx.now_ms) if each.is_full), None)
         limit = "since its time is over" if full is None else reached(full)

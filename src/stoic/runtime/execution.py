@@ -2,11 +2,10 @@
 
 import asyncio
 import functools
-import inspect
 import logging
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -17,16 +16,18 @@ from stoic.core.failures import FailureClass
 from stoic.core.history import EFFECTS
 from stoic.ports import Clock
 from stoic.records import ImagePart, Operation, ShellFact
+from stoic.tools.asking import Answer
+from stoic.tools.callbacks import call_to_end
 from stoic.tools.context import ToolContext
 from stoic.tools.declaration import Tool, render_result
 from stoic.tools.ends import Ends
 from stoic.tools.shells import ShellError
 from stoic.tools.spilling import Spill
 
-T = TypeVar("T")
-
 STATUS_SECONDS = 30
 """How long a tool's status function may take; longer means `unknown`."""
+BRIEF_STATUS_SECONDS = 5
+"""The same, where a cancel does not cut it shorter."""
 _CANCEL_SECONDS = 5
 _log = logging.getLogger(__name__)
 
@@ -145,19 +146,25 @@ class Execution:
         """Take note of what the log holds now: the end of a call needs to be written down nowhere else any more."""
         self._ends.stored(operation.id for operation in operations if operation.state not in {"intended", "running"})
 
-    async def status(self, operation: Operation, arguments: str) -> str:
-        """Ask the tool's `status` function; anything but `done` or `not_done`, an exception included, is `unknown`."""
+    async def status(self, operation: Operation, arguments: str, *, seconds: float = STATUS_SECONDS) -> Answer:
+        """Ask the tool's `status` function; where it raises, takes too long or says anything else, that is `unknown`.
+
+        So is `not_done` while the call's own function still runs in its thread, which nothing can stop: it may do it yet.
+        """
         tool = self._tools.get(operation.tool)
-        if tool is None or tool.status is None:
-            return "unknown"
+        if tool is None:
+            return Answer(answer="unknown")
         try:
-            bound = tool.bind(arguments_of(arguments), operation.id, self._context)
-            async with asyncio.timeout(STATUS_SECONDS):
-                answer = await _call(tool.status, {"operation_id": operation.id, **bound}, lambda answer: answer)
+            async with asyncio.timeout(seconds):
+                said = await tool.ask_status(arguments_of(arguments), operation.id, self._context)
         except Exception as error:  # noqa: BLE001 - a user's function: whatever it raises, it does not know
             _log.warning("status of %s (tool %s) raised %s: %s", operation.id, tool.name, type(error).__name__, error)
-            return "unknown"
-        return answer if answer in ("done", "not_done") else "unknown"
+            return Answer(answer="unknown", trouble=f"raised {type(error).__name__}")
+        if said.trouble is not None:
+            _log.warning("status of %s (tool %s) %s", operation.id, tool.name, said.trouble)
+        if said.answer == "not_done" and self._ends.is_at_work(operation.id):
+            return Answer(answer="unknown", trouble="answered not_done while the call itself still runs")
+        return said
 
     def _note_end(self, operation: str, task: asyncio.Task[CallResult]) -> None:
         self._tasks.pop(operation, None)
@@ -189,7 +196,7 @@ class Execution:
             context = self._context and replace(self._context, asked_at_ms=planned.asked_at_ms, now_ms=started_at)
             bound = tool.bind(arguments_of(planned.call.arguments), operation.id, context)
             async with asyncio.timeout(tool.timeout_seconds):
-                result = await _call(tool.function, bound, returned)
+                result = await call_to_end(tool.function, (), bound, returned, during=self._ends.at_work(operation.id))
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():
@@ -203,19 +210,6 @@ class Execution:
         if not self._spill.is_too_long(result.text):
             return result
         return replace(result, text=await asyncio.to_thread(self._spill.keep, operation, result.text))
-
-
-async def _call(function: Callable[..., Any], arguments: dict[str, Any], end: Callable[[Any], T]) -> T:
-    """Return what `end` makes of the value that a function returns, made where the function ran and right after it."""
-    if inspect.iscoroutinefunction(function):
-        return end(await function(**arguments))
-
-    def run() -> tuple[T] | Any:
-        value = function(**arguments)
-        return value if inspect.isawaitable(value) else (end(value),)
-
-    value = await asyncio.to_thread(run)
-    return end(await value) if inspect.isawaitable(value) else value[0]
 
 
 def _storable(text: str) -> str:
@@ -257,8 +251,9 @@ def _raised(operation: Operation, error: BaseException) -> CallResult:
     timed_out = any(isinstance(each, TimeoutError | subprocess.TimeoutExpired) for each in chain)
     failure = FailureClass.TOOL_TIMEOUT if timed_out else FailureClass.TOOL_ERROR
     if operation.effect in EFFECTS and _may_have_happened(chain):
-        text = notes.effect_unknown(operation, f"{operation.tool} did not return ({said}).")
-        return CallResult(operation=operation.id, text=text, state="unknown", failure=failure)
+        why = f"{operation.tool} did not return ({said})."
+        text = notes.effect_unknown(operation, why)
+        return CallResult(operation=operation.id, text=text, state="unknown", failure=failure, why=why)
     text = f"[runtime] {operation.tool} raised {said}"
     return CallResult(operation=operation.id, text=text, state="raised", failure=failure)
 

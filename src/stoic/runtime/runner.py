@@ -46,6 +46,7 @@ from stoic.core.commands import (
 from stoic.core.plan import Plan
 from stoic.core.refusal import counts_as_task
 from stoic.core.rows import kind_of
+from stoic.core.statuses import arguments_in
 from stoic.core.turn import turn
 from stoic.errors import BrokenInvariantError, UnsendableError
 from stoic.events import RoundRolledBack, ToolStarted
@@ -63,7 +64,7 @@ from stoic.records import (
     Step,
     ViewChange,
 )
-from stoic.runtime.execution import Execution
+from stoic.runtime.execution import BRIEF_STATUS_SECONDS, Execution
 from stoic.runtime.narration import narrate
 from stoic.runtime.sending import Sender
 from stoic.runtime.streams import Emit
@@ -259,14 +260,24 @@ class Runner:
             case Locate():
                 return Located(images=await self._sends.locate(command), now_ms=self._clock.now_ms())
             case AskStatus():
-                work = self._execution.status(command.operation, command.arguments)
-                answer = await self._cancel.interruptible(work)
-                return self._cancelled() if answer is None else Status(answer=answer, now_ms=self._clock.now_ms())
+                return await self._status(command)
             case Summarise():
                 return await self._cancel.interruptible(self._sends.summarise(command)) or self._cancelled()
             case ClaimTrial():
                 now_ms = self._clock.now_ms()
                 return Claimed(granted=await self._store.claim_trial(command.health, now_ms), now_ms=now_ms)
+
+    async def _status(self, command: AskStatus) -> Status | Cancelled:
+        operation, arguments = command.operation, command.arguments
+        if arguments is None:
+            arguments = arguments_in((await self._store.load(operation.thread)).rows, operation) or ""
+        if command.briefly:
+            said = await self._execution.status(operation, arguments, seconds=BRIEF_STATUS_SECONDS)
+        else:
+            said = await self._cancel.interruptible(self._execution.status(operation, arguments))
+        if said is None:
+            return self._cancelled()
+        return Status(answer=said.answer, trouble=said.trouble, now_ms=self._clock.now_ms())
 
     async def _spending(self) -> SpendingSeen:
         record, now_ms = self._live.record, self._clock.now_ms()

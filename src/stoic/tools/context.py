@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from stoic.tools.desk import TaskDesk
 
 OperationId = NewType("OperationId", str)
-"""Annotate a parameter with it and the tool gets its operation's id there, to use as an idempotency key."""
+"""Annotate a parameter with it and the tool gets its operation's id there, to use as an idempotency key: a promise that it may run again."""
+OperationName = NewType("OperationName", str)
+"""Annotate a parameter with it and the tool gets the same id there, for a log line or a look-up; it promises nothing."""
 
 
 class ToolContext(Record, frozen=True):

@@ -2,13 +2,14 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, get_args, overload
 
 from stoic.core.commands import ToolFacts
 from stoic.core.loops import Effect
 from stoic.errors import ToolDeclarationError
 from stoic.records import Json, ToolSchema
+from stoic.tools.asking import Answer, StatusFunction, StatusQuestion
 from stoic.tools.context import ToolContext
 
 APPROVAL_SECONDS = 86_400
@@ -28,7 +29,7 @@ class Tool:
         name: str | None = None,
         description: str | None = None,
         effect: Effect | None = None,
-        status: Callable[..., str | Awaitable[str]] | None = None,
+        status: StatusFunction | None = None,
         idempotent: bool = False,
         timeout_seconds: float | None = None,
         loop_key: Sequence[str] = (),
@@ -56,6 +57,8 @@ class Tool:
         documentation = inspect.cleandoc(function.__doc__ or "")
         self.description = description or _summary(documentation) or self.name
         self._parameters = Parameters(self.name, function, _argument_texts(documentation))
+        names, context_names = self._parameters.names, self._parameters.context_names
+        self._question = None if status is None else StatusQuestion(self.name, status, names, context_names)
         self.schema = ToolSchema(name=self.name, description=self.description, parameters=self._parameters.schema)
         self.facts = ToolFacts(
             name=self.name,
@@ -89,6 +92,22 @@ class Tool:
         """
         return self._parameters.bind(arguments, operation, context)
 
+    async def ask_status(self, arguments: Json, operation: str, context: ToolContext | None = None) -> Answer:
+        """Ask the tool's own status function about an operation; whatever it raises goes through.
+
+        Args:
+            arguments: what the model wrote; an id that the runtime fills in is not passed on
+            operation: the operation's id
+            context: for a function that looks at the runtime itself
+
+        Raises:
+            pydantic.ValidationError: the arguments do not fit the tool any more
+        """
+        if self._question is None:
+            return Answer(answer="unknown")
+        looking = dict.fromkeys(self._question.context_names, context)
+        return await self._question.ask(operation, self._parameters.convert(arguments) | looking)
+
 
 def render_result(value: Any) -> str:
     """Return what a model reads of a tool's return value: text as it is, None as nothing, anything else as JSON."""
@@ -109,7 +128,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     effect: Effect | None = None,
-    status: Callable[..., str | Awaitable[str]] | None = None,
+    status: StatusFunction | None = None,
     idempotent: bool = False,
     timeout_seconds: float | None = None,
     loop_key: Sequence[str] = (),
@@ -126,16 +145,17 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Tool
         function: the function, when used as a bare decorator
         **declared: `name`: as models see it, default the function's. `description`: default the docstring up to its
             first section. `effect`: `read`, `write` (what an undeclared tool counts as), `send`, `exec`, `poll` or `wait`; those that change the
-            world (`write`, `send`, `exec`) are journaled and never silently repeated. `status`: a function
-            `(operation_id, **arguments)` that answers `done`, `not_done` or `unknown` about an operation whose end was
-            lost. `idempotent`: equal calls may be repeated without harm. `timeout_seconds`: default none.
+            world (`write`, `send`, `exec`) are journaled and never silently repeated. `status`: a function, sync or async,
+            that answers `done`, `not_done` or `unknown` about an operation whose end was lost; it is called with the
+            operation's id first and then with the call's arguments by name. `idempotent`: equal calls may be repeated without harm. `timeout_seconds`: default none.
             `loop_key`: paths of the arguments that alone make two calls equal to the loop detector, such as
             `plan.*.status`. `frozen_limit`: of a poll, equal outcomes in a row before it is blocked; default 20. `approval`: a person decides about every call, whatever the
             permissions say, and may change its arguments; the turn is parked meanwhile. `approval_seconds`: nobody's answer
             counts as a denial after so many; default a day.
 
     Raises:
-        ToolDeclarationError: a parameter without type, a name no provider takes, or a type without JSON schema
+        ToolDeclarationError: a parameter without type, a name no provider takes, a type without JSON schema, or a `status`
+            that does not take what it will be given
     """
     if function is not None:
         return Tool(function)

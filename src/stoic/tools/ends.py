@@ -4,7 +4,8 @@ import fcntl
 import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -46,6 +47,8 @@ class Ends:
         self._owner = owner
         self._full_bytes = full_bytes
         self._lock = threading.Lock()
+        self._at_work = set[str]()
+        """Operations whose functions run in threads of this process, whether or not anybody still waits for them."""
         self._needed: dict[str, bytes] = {}
         """The lines of operations whose results are not stored yet."""
         self._file: int | None = None
@@ -63,6 +66,19 @@ class Ends:
         with self._lock:
             self._needed[operation.id] = line
             self._write(self._folder, line)
+
+    @contextmanager
+    def at_work(self, operation: str) -> Generator[None]:
+        """Note that an operation's function runs in this thread."""
+        self._at_work.add(operation)
+        try:
+            yield
+        finally:
+            self._at_work.discard(operation)
+
+    def is_at_work(self, operation: str) -> bool:
+        """Tell whether an operation's function still runs in a thread of this process."""
+        return operation in self._at_work
 
     def stored(self, operations: Iterable[str]) -> None:
         """Forget the ends of operations whose results the log holds now."""

@@ -12,10 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from stoic.errors import BrokenInvariantError, ToolDeclarationError
 from stoic.records import Json
 from stoic.tools.complaints import complaint, complaints, raised
-from stoic.tools.context import OperationId, ToolContext
+from stoic.tools.context import OperationId, OperationName, ToolContext
 
 _FIELD = "argument_"
 """Prefix of the model's own field names, so that no parameter can shadow an attribute of the model."""
+_IDS: tuple[Any, ...] = (OperationId, OperationName)
 _any: TypeAdapter[Any] = TypeAdapter(Any)
 
 
@@ -34,24 +35,23 @@ class Parameters:
             ToolDeclarationError: a parameter cannot be filled by name, has no type, or one without JSON schema
         """
         self._tool = tool
-        self._names: list[str] = []
-        self._key_names: list[str] = []
-        self._context_names: list[str] = []
+        self.names: list[str] = []
+        """Of the arguments that models give."""
+        self.is_keyed = False
+        """Whether one of the others takes the operation's id as a key."""
+        self._id_names: list[str] = []
+        self.context_names: list[str] = []
+        """Of those that look at the runtime."""
         self._model = self._arguments_model(function, descriptions)
         self.schema = self._json_schema()
-
-    @property
-    def is_keyed(self) -> bool:
-        """Whether one of them takes the operation's id."""
-        return bool(self._key_names)
 
     def check(self, arguments: Json) -> str | None:
         """Return None when the arguments fit, else one sentence that names the failing field."""
         if not isinstance(arguments, dict):
             return f"the arguments must be one JSON object, not {type(arguments).__name__}."
-        known = f"Parameters of {self._tool}: {', '.join(self._names) or 'none'}."
+        known = f"Parameters of {self._tool}: {', '.join(self.names) or 'none'}."
         # Before the rest is looked at: there may be a million of them.
-        unknown = next((name for name in cast("dict[str, Json]", arguments) if name not in self._names), None)
+        unknown = next((name for name in cast("dict[str, Json]", arguments) if name not in self.names), None)
         if unknown is not None:
             return f"{complaint(unknown, 'extra inputs are not permitted')} {known}"
         try:
@@ -62,6 +62,15 @@ class Parameters:
             return f"their {raised(error)}"
         return None
 
+    def convert(self, arguments: Json) -> dict[str, Any]:
+        """Return what the model wrote alone, converted to the annotated types.
+
+        Raises:
+            pydantic.ValidationError: the arguments do not fit; `check` tells beforehand
+        """
+        model = self._model.model_validate(arguments)
+        return {name: getattr(model, _FIELD + name) for name in self.names}
+
     def bind(self, arguments: Json, operation: str, context: ToolContext | None) -> dict[str, Any]:
         """Return the keyword arguments of one call, converted to the annotated types.
 
@@ -69,11 +78,10 @@ class Parameters:
             pydantic.ValidationError: the arguments do not fit; `check` tells beforehand
             BrokenInvariantError: the tool needs a context and there is none
         """
-        if context is None and self._context_names:
+        if context is None and self.context_names:
             raise BrokenInvariantError(f"tool {self._tool} looks at the runtime and was called outside one")
-        model = self._model.model_validate(arguments)
-        bound = {name: getattr(model, _FIELD + name) for name in self._names}
-        return bound | dict.fromkeys(self._key_names, operation) | dict.fromkeys(self._context_names, context)
+        filled_in = dict.fromkeys(self._id_names, operation) | dict.fromkeys(self.context_names, context)
+        return self.convert(arguments) | filled_in
 
     def _arguments_model(self, function: Callable[..., Any], descriptions: dict[str, str]) -> type[BaseModel]:
         try:
@@ -89,17 +97,18 @@ class Parameters:
             if parameter.name not in hints:
                 raise ToolDeclarationError(f"tool {self._tool}: parameter {parameter.name!r} has no type; annotate it")
             annotation = hints[parameter.name]
-            if annotation is OperationId:
-                self._key_names.append(parameter.name)
+            if annotation in _IDS:
+                self._id_names.append(parameter.name)
+                self.is_keyed |= annotation is OperationId
                 continue
             if annotation is ToolContext:
-                self._context_names.append(parameter.name)
+                self.context_names.append(parameter.name)
                 continue
             default = ... if parameter.default is parameter.empty else parameter.default
             # Given as None, a description would replace the one in the annotation.
             text = None if _has_description(annotation) else descriptions.get(parameter.name)
             described_as: dict[str, Any] = {"description": text} if text else {}
-            self._names.append(parameter.name)
+            self.names.append(parameter.name)
             field = Field(default, alias=parameter.name, **described_as)
             fields[_FIELD + parameter.name] = (annotation, field)
         try:
