@@ -180,7 +180,7 @@ LABELLED = (
 
 FAILED = (
     Noise(REQUESTS, _UUID, needles=("-",), lead=_UUID_LEAD),
-    Noise(REQUESTS, r"(0(?<!\w0)[0-7][0-9A-HJKMNP-TV-Z]{24}\b)", needles=("00",), cased=True),
+    Noise(REQUESTS, r"(0(?<!\w0)[0-9][0-9A-HJKMNP-TV-Z]{24}\b)", needles=("00",), cased=True, unlike=r"0[89]"),
     Noise(
         REQUESTS,
         r"([\w./+-]+)",

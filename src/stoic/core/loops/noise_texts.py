@@ -1,12 +1,10 @@
 """Masks in texts what changes without meaning anything: labelled times, durations, process ids, request ids, nonces."""
 
-from bisect import bisect_left
 from functools import cache, lru_cache, reduce
 from itertools import chain, islice
 
 import msgspec
 
-from stoic.core.loops.flat_texts import starts_of, words_of
 from stoic.core.loops.noise_expressions import (
     CLOCK_TIMES,
     CREATED_IDS,
@@ -16,13 +14,17 @@ from stoic.core.loops.noise_expressions import (
     STAMPED,
     WITH_REQUEST_IDS,
 )
-from stoic.core.loops.noises import FILES, NONCES
+from stoic.core.loops.noises import NONCES
 from stoic.core.loops.observation import Nature
-from stoic.core.loops.searching import BARRIER, Masked, Noises
+from stoic.core.loops.searching import BARRIER, Masked, Noises, without
+from stoic.core.loops.stubs import mask_stubs
 from stoic.core.loops.words import pattern
 
 _MASKED_CHARACTERS = 100_000
 """Of a longer text only this much at the start and at the end is searched for noise; all of it is hashed."""
+_REMEMBERED_CHARACTERS = 400
+"""What is noise in a text up to this length is remembered for the next one with the same shape."""
+_SHAPE = bytes.maketrans(b"123456789", b"0" * 9)
 _ENVELOPES = 16
 _ESCAPE = r"\x1b\[[0-9;?]*[A-Za-z]"
 _TOKEN = r"(?=[A-Za-z]{0,40}\d)[0-9A-Za-z]{6,64}"  # noqa: S105  # the shape of a nonce, no secret
@@ -36,18 +38,6 @@ _FENCE_MARKS = r"[<\[{=#*~-]"
 _FENCED = rf"\0\n{_FENCE_MARKS}{{2}}"
 _FENCE = rf"{_FENCE_MARKS}{{2,20}}[A-Za-z _:-]{{0,60}}?(?<![0-9A-Za-z])({_TOKEN})\s?[>\]}}=#*~-]{{2,}}"
 """A line that only marks where foreign content starts or ends, under a name made up for this once."""
-
-_CUT = r"\b(?:too (?:large|long|big)|truncated|exceed(?:s|ed))\b"
-_KEPT = r"\b(?:saved|written|stored|spilled|dumped|see)\b"
-_FULL = r"\bfull (?:text|output|result|log)\b"
-_PATH = r"(?:[A-Za-z]:)?[/\\][^\s'\"<>()]+"
-"""A host's stub says on one line that the output was cut and where all of it is kept, in a file of this call alone."""
-_STUB_CHARACTERS = 600
-"""No stub is longer; a line may be."""
-_STUB_WORDS = ("too ", "truncated", "exceed", "full ")
-"""What `_CUT` and `_FULL` match starts with one of these."""
-_STUB_STARTS = frozenset(starts_of([word.strip().encode("ascii") for word in _STUB_WORDS]))
-"""So do these start, of which one starts a word where there is a stub."""
 
 
 class MaskedTexts(msgspec.Struct, frozen=True):
@@ -88,21 +78,52 @@ def _masked(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
     if len(texts) > 1 and joined.count("\0") != len(texts) * BARRIER.count("\0") - 1:
         alone = [_masked([one], kind, failed=failed) for one in texts]
         return MaskedTexts([one.texts[0] for one in alone], reduce(lambda bits, one: bits | one.noise, alone, 0))
+    noises, many = _noises_of(kind, failed), len(texts) > 1
+    if len(joined) <= _REMEMBERED_CHARACTERS:
+        known = _known(joined.encode("utf-8", "surrogatepass").translate(_SHAPE), many, noises)
+        if known is not None:
+            noise, passes = known
+            return MaskedTexts(_parted(reduce(without, passes, joined), many=many) if passes else bare, noise)
     noise = 0
-    fenced = pattern(_FENCED).match if len(texts) == 1 else pattern(_FENCED).search
-    if "\x1b" in joined or "\r" in joined or ("<" in joined and _closing(joined)) or fenced(joined):
+    if _is_wrapped(joined, many=many):
         clean = [pattern(_ESCAPE).sub("", one).replace("\r\n", "\n").strip() for one in bare]
         bare = [_unfenced(one) for one in clean]
         joined = _START + BARRIER.join(bare)
         noise = 0 if bare == clean else NONCES
+    found = _search(joined, noises)
+    return MaskedTexts(_parted(found.text, many=many) if found.noise else bare, noise | found.noise)
+
+
+@lru_cache(maxsize=512)
+def _known(shape: bytes, many: bool, noises: Noises) -> tuple[int, list[list[tuple[int, int]]]] | None:  # noqa: FBT001  # a cache's key
+    """Return the noise of a text of some shape, and what of it is masked; None: other digits may change that.
+
+    Tools say the same again and again, but for numbers.
+    """
+    text = shape.decode("utf-8", "surrogatepass")
+    found = None if _is_wrapped(text, many=many) else _search(text, noises)
+    return (found.noise, found.passes) if found and found.is_told_by_shape else None
+
+
+def _search(joined: str, noises: Noises) -> Masked:
     masked = Masked(joined)
-    if masked.words is None or not masked.words.isdisjoint(_STUB_STARTS):
-        _mask_stubs(masked)
-    _noises_of(kind, failed).mask(masked)
-    if masked.noise:
-        text = masked.text[len(_START) :]
-        bare = text.split(BARRIER) if len(texts) > 1 else [text]
-    return MaskedTexts(bare, noise | masked.noise)
+    mask_stubs(masked)
+    noises.mask(masked)
+    return masked
+
+
+def _parted(joined: str, *, many: bool) -> list[str]:
+    """Return the texts that were joined."""
+    bare = joined[len(_START) :]
+    return bare.split(BARRIER) if many else [bare]
+
+
+def _is_wrapped(joined: str, *, many: bool) -> bool:
+    """Tell whether one of some texts may have signs for a terminal, or a host's envelope or fence around it."""
+    if "\x1b" in joined or "\r" in joined or ("<" in joined and pattern("<(?=/)").search(joined)):
+        return True
+    fenced = pattern(_FENCED)
+    return (fenced.search(joined) if many else fenced.match(joined)) is not None
 
 
 @lru_cache(maxsize=256)
@@ -133,39 +154,3 @@ def _unfenced(text: str) -> str:
     if opened and closed and opened[1] == closed[1]:
         text = text.replace(opened[1], "?")
     return text
-
-
-def _closing(text: str) -> bool:
-    """Tell whether a text has a closing tag; a search for an expression finds it faster than one for a text."""
-    return pattern("</").search(text) is not None
-
-
-def _mask_stubs(masked: Masked) -> None:
-    """Mask the files' names in the stubs of a text."""
-    spans = _stubs(masked)
-    if masked.words is not None:
-        for _, end in spans:  # where a name that goes on was cut, a word may start
-            masked.words |= starts_of(words_of(masked.flat[end : end + _STUB_CHARACTERS].encode("ascii")))
-    masked.mask(spans, FILES)
-
-
-def _stubs(masked: Masked) -> list[tuple[int, int]]:
-    """Return where in a text the stubs name the files that hold the whole of it."""
-    flat, spans = masked.flat, list[tuple[int, int]]()
-    places = sorted([place for word in _STUB_WORDS for place in masked.places(word)])
-    while places:
-        limit = places[0] + _STUB_CHARACTERS
-        end = flat.find("\n", places[0], limit)
-        end = limit if end < 0 else end
-        line = places[: bisect_left(places, end)]
-        places = places[len(line) :]
-        spans += [found.span() for found in pattern(_PATH).finditer(masked.text, _kept(flat, line, end), end)]
-    return spans
-
-
-def _kept(flat: str, places: list[int], end: int) -> int:
-    """Return where on a line that begins like a stub the name of a file may follow; its end when it is no stub."""
-    cut = next((one for place in places if (one := pattern(_CUT).match(flat, place, end))), None)
-    kept = pattern(_KEPT).search(flat, cut.end(), end) if cut else None
-    kept = kept or next((one for place in places if (one := pattern(_FULL).match(flat, place, end))), None)
-    return kept.end() if kept else end

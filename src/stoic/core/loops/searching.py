@@ -57,7 +57,7 @@ class Noise(msgspec.Struct, frozen=True):
     after: tuple[str, ...] = ()
     """Words of which one must end in the 40 characters before a match, on its line."""
     unlike: str = ""
-    """An expression of what is not masked, matched against the text itself."""
+    """An expression of what is not masked, matched against the text itself; nothing else tells digits from each other."""
     lead: int = 0
     """How many characters before a match are masked together with all of it, instead of the first group."""
     cased: bool = False
@@ -144,6 +144,10 @@ class Masked:
         """The text as `flatten` returns it, but perhaps with what was masked last."""
         self.noise = 0
         """Which kinds of noise were found, as bits of `noises.NOISES`."""
+        self.passes: list[list[tuple[int, int]]] = []
+        """What was masked, one after the other, as `without` takes it."""
+        self.is_told_by_shape = True
+        """Whether the same would be masked if other digits stood in the text."""
         self._masked: list[tuple[int, int]] = []
         """What was masked last, while the flat text still has it."""
         self.digits = flat.count(b"0")
@@ -190,11 +194,12 @@ class Masked:
         """Mask parts of the text, given in order, as a kind of noise."""
         if spans:
             self._masked = spans
-            self.text = _without(self.text, spans)
+            self.passes.append(spans)
+            self.text = without(self.text, spans)
             self.noise |= bits
 
     def _settle(self) -> None:
-        self.flat = _without(self.flat, self._masked)
+        self.flat = without(self.flat, self._masked)
         self._masked = []
 
     def _spans(self, noise: Noise, found: list[re.Match[str]]) -> list[tuple[int, int]]:
@@ -208,6 +213,7 @@ class Masked:
             size = len(self.flat)
             return [(size - end, size - start) for start, end in reversed(spans)]
         if noise.unlike:
+            self.is_told_by_shape = False
             unlike = pattern(noise.unlike).match
             return [span for span in spans if not unlike(self.text, *span)]
         return spans
@@ -218,7 +224,7 @@ def flatten(text: str) -> str:
     return flat_bytes(text).decode("ascii")
 
 
-def _without(text: str, spans: list[tuple[int, int]]) -> str:
+def without(text: str, spans: list[tuple[int, int]]) -> str:
     """Return a text with a mark in the place of some parts, given in order."""
     kept: list[str] = []
     last = 0
