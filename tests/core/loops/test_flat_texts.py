@@ -110,12 +110,12 @@ def test_lines_are_written_once_when_most_occur_more_often():
 
 
 def test_what_is_far_from_digits_is_left_out():
-    before, around = around_digits("x" * 100 + " " * 60 + "0s" + "y" * 100)
+    before, around = around_digits(["x" * 100 + " " * 60, "s" + "y" * 100])
     assert before == "x" * 48 + " " * 48 + "\0" + "y" * 48
-    assert around == "x" * 48 + "\0" + " " * 48 + "0s" + "y" * 47 + "\0" + "y" * 48
+    assert around == "x" * 32 + "\0" + " " * 20 + "0s" + "y" * 31 + "\0" + "y" * 20
 
 
-@pytest.mark.parametrize("needle", ["too ", "full "])
+@pytest.mark.parametrize("needle", ["too ", "full ", "exceed"])
 def test_all_places_of_a_needle_are_found(needle):
     assert places(f"{needle}x{needle}{needle}", needle) == [0, len(needle) + 1, 2 * len(needle) + 1]
 

@@ -25,6 +25,12 @@ _ALIKE = {"\u202f": " ", "\u03bc": "u"}
 _SEPARATORS = " \t\r\n\f\v\x1c\x1d\x1e\x1f\"':=<>"
 _NEAR = 48
 """More characters than a label has together with what may stand between it and its value, separators left out."""
+_AHEAD, _BEHIND = 20, 32
+"""More characters than are before and after a digit in what has no label before it."""
+_BESIDE = 16
+"""More characters than are in a needle before, between or after its signs."""
+SPARSE = 100
+"""Where fewer than one in so many characters of a large text is a sign it pays to look around each."""
 _START = 4
 """So many letters tell a word from most others."""
 _start = itemgetter(slice(_START))
@@ -99,17 +105,31 @@ def folded(needle: str) -> str:
     return needle.encode("ascii").translate(_HEX).decode("ascii")
 
 
-def around_digits(flat: str) -> tuple[str, str]:
+def around_digits(pieces: list[str]) -> tuple[str, str]:
     """Return what stands before the digits of a flat text and what stands around them, without all that is far from any.
 
     The first has a zero byte instead of each digit, and of many separators before one only the first.
+
+    Args:
+        pieces: What stands between the digits.
     """
-    pieces = flat.split("0")
-    before = [one if len(one) <= _NEAR else _end_of(one) for one in pieces]
-    around = [one if len(one) <= _NEAR else f"{one[:_NEAR]}\0{one[-_NEAR:]}" for one in pieces]
+    before: list[str] = []
+    around: list[str] = []
+    for piece in pieces:
+        if len(piece) <= _NEAR:
+            before.append(piece)
+            around.append(piece)
+        else:
+            label = piece.rstrip(_SEPARATORS)
+            before.append(label[-_NEAR:] + piece[len(label) : len(label) + _NEAR])
+            around.append(f"{piece[:_BEHIND]}\0{piece[-_AHEAD:]}")
     return "\0".join(before), "0".join(around)
 
 
-def _end_of(piece: str) -> str:
-    label = piece.rstrip(_SEPARATORS)
-    return label[-_NEAR:] + piece[len(label) : len(label) + _NEAR]
+def beside(flat: str, sign: str) -> str:
+    """Return what stands around a sign in a flat text; all of it where that has many."""
+    most = len(flat) // SPARSE
+    pieces = flat.split(sign, most + 1)
+    if len(pieces) - 1 > most:
+        return flat
+    return sign.join([one if len(one) <= 2 * _BESIDE else f"{one[:_BESIDE]}\0{one[-_BESIDE:]}" for one in pieces])

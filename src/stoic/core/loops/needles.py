@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from typing import Generic, TypeVar
 
 from stoic.core.loops.flat_texts import folded, starts_of, starts_of_word, words_of
-from stoic.core.loops.words import pattern
 
 _T = TypeVar("_T")
-
-_RARE = frozenset("/bfjkqvwxyz(#:-\n")
-"""An expression that starts with one of these is found sooner than a text that does, since it is tried more seldom."""
 
 
 class Needles(Generic[_T]):
@@ -56,11 +50,11 @@ class Needles(Generic[_T]):
             once: Each of its words once or, with no starts, each line from `repeated_lines`; None: not known.
         """
         if starts is None:
-            return [one for text, line, one in self._all if (once is None or line in once) and _holds(flat, text)]
+            return [one for text, line, one in self._all if (once is None or line in once) and text in flat]
         by_start = [self._by_start[start] for start in self._starts & starts]
         if once is not None:
-            told = [one for needles in by_start for text, word, one in needles if word in once and _holds(flat, text)]
-            return told + [one for text, one in self._anyhow if _holds(flat, text)]
+            told = [one for needles in by_start for text, word, one in needles if word in once and text in flat]
+            return told + [one for text, one in self._anyhow if text in flat]
         found: list[_T] = []
         for text, one in self._anyhow:
             if text in flat:
@@ -72,25 +66,9 @@ class Needles(Generic[_T]):
 
 def places(flat: str, needle: str) -> list[int]:
     """Return where a text holds another one."""
-    if _is_rare(needle):
-        return [found.start() for found in pattern(_escaped(needle)).finditer(flat)]
     found: list[int] = []
     place = flat.find(needle)
     while place >= 0:
         found.append(place)
         place = flat.find(needle, place + 1)
     return found
-
-
-def _holds(flat: str, needle: str) -> bool:
-    """Tell whether a large text holds another one."""
-    return pattern(_escaped(needle)).search(flat) is not None if _is_rare(needle) else needle in flat
-
-
-def _is_rare(needle: str) -> bool:
-    return needle[0] in _RARE and len(needle) > 1
-
-
-@cache
-def _escaped(needle: str) -> str:
-    return re.escape(needle)
