@@ -28,8 +28,8 @@ _NEAR = 48
 _AHEAD, _BEHIND = 20, 32
 """More characters than are before and after a digit in what has no label before it."""
 _BESIDE = 16
-"""More characters than are in a needle before, between or after its signs."""
-SPARSE = 100
+"""More characters than are in a needle before its first sign, or from there on."""
+RARE = 300
 """Where fewer than one in so many characters of a large text is a sign it pays to look around each."""
 _START = 4
 """So many letters tell a word from most others."""
@@ -128,8 +128,11 @@ def around_digits(pieces: list[str]) -> tuple[str, str]:
 
 def beside(flat: str, sign: str) -> str:
     """Return what stands around a sign in a flat text; all of it where that has many."""
-    most = len(flat) // SPARSE
-    pieces = flat.split(sign, most + 1)
-    if len(pieces) - 1 > most:
-        return flat
-    return sign.join([one if len(one) <= 2 * _BESIDE else f"{one[:_BESIDE]}\0{one[-_BESIDE:]}" for one in pieces])
+    around: list[str] = []
+    place = flat.find(sign)
+    while place >= 0:
+        if len(around) * RARE > len(flat):
+            return flat
+        around.append(flat[max(0, place - _BESIDE) : place + _BESIDE])
+        place = flat.find(sign, place + 1)
+    return "\0".join(around)

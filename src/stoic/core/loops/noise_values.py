@@ -13,7 +13,7 @@ from stoic.core.loops.noises import DURATIONS, NOISES, TIMES
 from stoic.core.loops.observation import Nature
 from stoic.core.loops.shapes import is_array, is_object
 from stoic.core.loops.words import REMEMBERED_CHARACTERS
-from stoic.foreign_json import read_foreign
+from stoic.foreign_json import LEVELS, read_foreign
 from stoic.records import Json
 
 _REMEMBERED_FIELDS = 1000
@@ -61,13 +61,21 @@ def mask(result: Json, kind: Nature, *, failed: bool) -> MaskedResult:
     if failed and kind.traced:
         kind = replace(kind, traced=False)
     source = result if isinstance(result, str) else _written(result)
-    value = _parsed(source) if isinstance(source, str) else msgspec.json.decode(source)
+    value = _opened(source)
     if value is None and isinstance(source, str):
-        noisy = mask_texts([source], kind, failed=failed)
-        data = noisy.texts[0].encode("utf-8", "surrogatepass")
-        return MaskedResult(source, data, noisy.noise, is_text=True)
+        return _masked_text(source, kind, failed=failed)
     values = _Values(kind, failed=failed)
-    return MaskedResult(source, values.masked(value), values.noise)
+    root: Json = value if type(value) in _CONTAINERS else [value]
+    values.look(root, depth=int(root is value))
+    if isinstance(source, str) and values.depth > LEVELS and _parsed(source) is None:
+        return _masked_text(source, kind, failed=failed)
+    values.mask_texts()
+    return MaskedResult(source, _sorted(root if root is value else root[0]), values.noise)
+
+
+def _masked_text(text: str, kind: Nature, *, failed: bool) -> MaskedResult:
+    noisy = mask_texts([text], kind, failed=failed)
+    return MaskedResult(text, noisy.texts[0].encode("utf-8", "surrogatepass"), noisy.noise, is_text=True)
 
 
 def _written(value: Json) -> str | bytes:
@@ -78,8 +86,20 @@ def _written(value: Json) -> str | bytes:
         return repr(value)
 
 
+def _opened(source: str | bytes) -> Json:
+    """Return the object or array that a text is, or None, or what a value was; how deep it is shows when it is looked at."""
+    if isinstance(source, bytes):
+        return msgspec.json.decode(source)
+    if not source.startswith(("{", "[")):
+        return None
+    try:
+        return msgspec.json.decode(source)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+
+
 def _parsed(text: str) -> Json:
-    """Return the object or array that a text is, or None."""
+    """Return the object or array that a text is, or None; one that is nested too deep is text."""
     if not text.startswith(("{", "[")):
         return None
     try:
@@ -103,19 +123,23 @@ class _Values:
         self._texts: list[_Column] = []
         self._below: list[Json] = []
         """The objects and arrays one level deeper."""
-        self._depth = 0
+        self.depth = 0
+        """How deep the objects and arrays are that are looked at."""
 
-    def masked(self, value: Json) -> bytes:
-        root: Json = value if type(value) in _CONTAINERS else [value]
+    def look(self, root: Json, depth: int) -> None:
+        """Mask all but the texts in an object or array, and gather these."""
         self._below.append(root)
-        self._depth = int(root is value)
+        self.depth = depth
         while self._below:
             level, self._below = self._below, []
             if len(level) == 1 and is_object(level[0]):
                 self._object(level[0])
             else:
                 self._level(level)
-            self._depth += 1
+            self.depth += 1
+
+    def mask_texts(self) -> None:
+        """Mask the texts that were gathered."""
         texts: list[str] = list(chain.from_iterable([column for _, _, column in self._texts]))
         noisy = mask_texts(texts, self._kind, failed=self._failed)
         if noisy.texts != texts:
@@ -123,7 +147,6 @@ class _Values:
             for holders, key, column in self._texts:
                 _put(holders, key, list(islice(masked, len(column))))
         self.noise |= noisy.noise
-        return _sorted(root if root is value else root[0])
 
     def _object(self, one: dict[str, Json]) -> None:
         """Look at an object that no other one on its level is like; what is done for many costs more."""
@@ -174,7 +197,7 @@ class _Values:
 
     def _column(self, holders: list[Json], key: str | None, values: list[Json], kinds: set[type]) -> None:
         """Look at an array's values, or those of one field of objects; both are of some types."""
-        if kinds == _TEXTS and (self._depth > _DEPTH or not _may_open(values)):
+        if kinds == _TEXTS and (self.depth > _DEPTH or not _may_open(values)):
             self._texts.append((holders, key, values))
         elif kinds <= _CONTAINERS:
             self._below += values
@@ -191,7 +214,7 @@ class _Values:
     def _value(self, holder: Json, key: str | int, value: Json) -> None:
         """Look at one value among others of other types."""
         if isinstance(value, str):
-            inner = _parsed(value) if self._depth <= _DEPTH else None
+            inner = _parsed(value) if self.depth <= _DEPTH else None
             if inner is None:
                 self._texts.append(([holder], key, [value]))
             else:

@@ -11,7 +11,6 @@ import msgspec
 
 from stoic.core.loops.flat_texts import (
     SMALL,
-    SPARSE,
     around_digits,
     beside,
     flat_bytes,
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 BARRIER = "\n\0 \0\n"
 """Stands between texts that are masked as one; no expression of `noise_expressions` matches across it."""
 
+_SPARSE = 100
+"""Where fewer than one in so many characters of a large text is a digit it pays to look around each."""
 _BEFORE = 50
 _NAMES = r"(?:[a-z]{3},? {0,2}){0,2}"
 """Of a day and a month, before the digits of a date."""
@@ -78,8 +79,9 @@ class Noises:
         self._needles = Needles[int]()
         """What stands for each way of noise, by its place."""
         self._without_digits = Needles[int]()
-        self._beside_signs = {sign: Needles[int]() for sign in ("/", "-", "")}
-        """The same, by a sign that is seldom in words; it is found very fast."""
+        self._anywhere = Needles[int]()
+        self._beside = {sign: Needles[int]() for sign in "/-"}
+        """The same, those apart that hold a sign that is seldom in texts; it is found very fast."""
         self._around_digits = Needles[int]()
         """Those that hold a digit or stand shortly after one."""
         self._before_digits = Needles[int]()
@@ -94,9 +96,9 @@ class Noises:
                 elif noise.mirrored or "0" in needle:
                     self._around_digits.add(needle, way, starts_word=starts_word)
                 else:
-                    sign = next(sign for sign in self._beside_signs if sign in needle)
                     self._without_digits.add(needle, way, starts_word=starts_word)
-                    self._beside_signs[sign].add(needle, way, starts_word=starts_word)
+                    beside_sign = next((needles for sign, needles in self._beside.items() if sign in needle), None)
+                    (beside_sign or self._anywhere).add(needle, way, starts_word=starts_word)
 
     def mask(self, masked: Masked) -> None:
         """Mask the noise in a text."""
@@ -112,11 +114,9 @@ class Noises:
         if not masked.is_sparse:
             needles = self._needles if masked.has_digits else self._without_digits
             return needles.held(flat, masked.words, masked.once)
-        found = [
-            way
-            for sign, needles in self._beside_signs.items()
-            for way in needles.held(beside(flat, sign) if sign else flat)
-        ]
+        found = self._anywhere.held(flat)
+        for sign, needles in self._beside.items():
+            found += needles.held(beside(flat, sign))
         if not masked.has_digits:
             return found
         before, around = around_digits(masked.pieces)
@@ -160,21 +160,21 @@ class Masked:
         """Whether the same would be masked if other digits stood in the text."""
         self._masked: list[tuple[int, int]] = []
         """What was masked last, while the flat text still has it."""
-        self.is_large = len(flat) > SMALL
-        most = len(flat) // SPARSE if self.is_large else 0
+        is_large = len(flat) > SMALL
+        most = len(flat) // _SPARSE if is_large else 0
         self.pieces = self.flat.split("0", most + 1)
         """What stands between the digits, where they are few."""
         self.has_digits = len(self.pieces) > 1
-        self.is_sparse = self.is_large and len(self.pieces) - 1 <= most
+        self.is_sparse = is_large and len(self.pieces) - 1 <= most
         """Whether so few digits are in a large text that it pays to look around each."""
         self.words: set[bytes] | None = None
         """How the words start; None: not known, since there are few digits, or most lines occur more often."""
-        self.once = repeated_lines(flat) if self.is_large and not self.is_sparse else None
+        self.once = repeated_lines(flat) if is_large and not self.is_sparse else None
         """Of a large text full of digits each line once or, when most lines are different, each word."""
         if not self.is_sparse and self.once is None:
             words = words_of(flat)
             self.words = starts_of(words)
-            self.once = b" ".join(words).decode("ascii") if self.is_large else None
+            self.once = b" ".join(words).decode("ascii") if is_large else None
 
     def places(self, text: str) -> list[int]:
         """Return where the flat text held another one before anything was masked."""

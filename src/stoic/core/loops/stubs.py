@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 
-from stoic.core.loops.flat_texts import SPARSE, starts_of, words_of
+from stoic.core.loops.flat_texts import RARE, starts_of, words_of
 from stoic.core.loops.noises import FILES
 from stoic.core.loops.searching import Masked
 from stoic.core.loops.words import pattern
@@ -34,7 +34,7 @@ def mask_stubs(masked: Masked) -> None:
 def _stubs(masked: Masked) -> list[tuple[int, int]]:
     """Return where in a text the stubs name the files that hold the whole of it."""
     flat, spans = masked.flat, list[tuple[int, int]]()
-    if masked.is_large and not _may_stand_in(flat):
+    if masked.is_sparse and not _may_stand_in(flat):
         return spans
     places = sorted([place for word in _STUB_WORDS for place in masked.places(word)])
     while places:
@@ -49,12 +49,17 @@ def _stubs(masked: Masked) -> list[tuple[int, int]]:
 
 def _may_stand_in(flat: str) -> bool:
     """Tell whether a large text may hold a stub: on a line the words of one are before a slash, which is found fast."""
-    most = len(flat) // SPARSE
-    pieces = flat.replace("\\", "/").split("/", most + 1)
-    if len(pieces) - 1 > most:
-        return True
-    before = "\n".join([one[one.rfind("\n") + 1 :][-_STUB_CHARACTERS:] for one in pieces[:-1]])
-    return any(word in before for word in _STUB_WORDS)
+    before: list[str] = []
+    for slash in "/\\":
+        place = flat.find(slash)
+        while place >= 0:
+            if len(before) * RARE > len(flat):
+                return True
+            start = flat.rfind("\n", max(0, place - _STUB_CHARACTERS), place)
+            before.append(flat[start if start >= 0 else max(0, place - _STUB_CHARACTERS) : place])
+            place = flat.find(slash, place + 1)
+    told = "\0".join(before)
+    return any(word in told for word in _STUB_WORDS)
 
 
 def _kept(flat: str, places: list[int], end: int) -> int:
