@@ -28,7 +28,7 @@ _NEAR = 48
 _AHEAD, _BEHIND = 20, 32
 """More characters than are before and after a digit in what has no label before it."""
 _BESIDE = 16
-"""More characters than are in a needle before its first sign, or from there on."""
+"""More characters than are in a needle before its first such sign, or from there on."""
 RARE = 300
 """Where fewer than one in so many characters of a large text is a sign it pays to look around each."""
 _START = 4
@@ -127,12 +127,12 @@ def around_digits(pieces: list[str]) -> tuple[str, str]:
 
 
 def beside(flat: str, sign: str) -> str:
-    """Return what stands around a sign in a flat text; all of it where that has many."""
-    around: list[str] = []
+    """Return what stands beside a sign wherever a flat text has it; all of the text where that is often."""
+    found: list[str] = []
     place = flat.find(sign)
     while place >= 0:
-        if len(around) * RARE > len(flat):
+        if len(found) * RARE > len(flat):
             return flat
-        around.append(flat[max(0, place - _BESIDE) : place + _BESIDE])
+        found.append(flat[max(0, place - _BESIDE) : place + _BESIDE])
         place = flat.find(sign, place + 1)
-    return "\0".join(around)
+    return "\0".join(found)

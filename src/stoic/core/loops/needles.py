@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Generic, TypeVar
 
 from stoic.core.loops.flat_texts import folded, starts_of, starts_of_word, words_of
@@ -13,15 +14,15 @@ class Needles(Generic[_T]):
     """Texts of which each stands for something that a flat text can only hold together with it."""
 
     def __init__(self) -> None:
-        self._all: list[tuple[str, str, _T]] = []
-        """Each as it is, as `repeated_lines` would write it, and what it stands for."""
+        self._all: dict[tuple[str, str], list[_T]] = {}
+        """By each as it is and as `repeated_lines` would write it, what it stands for."""
         self._by_start: dict[bytes, list[tuple[str, str, _T]]] = {}
         """Each as it is, its longest word, and what it stands for, by how its first word starts."""
         self._anyhow: list[tuple[str, _T]] = []
         """Those that no start of a word tells."""
         self._starts: frozenset[bytes] = frozenset()
 
-    def add(self, text: str, meaning: _T, *, starts_word: bool) -> None:
+    def add(self, text: str, meaning: _T, *, starts_word: bool, lines: tuple[str, ...] = ()) -> None:
         """Add a text and what it stands for.
 
         Args:
@@ -29,8 +30,10 @@ class Needles(Generic[_T]):
             meaning: What it stands for.
             starts_word: Whether it only counts where a word starts, if it begins with a letter, and one of fewer than four
                 letters only as a whole word.
+            lines: What the line of it starts with: one of these; the text itself, unless given.
         """
-        self._all.append((text, folded(text), meaning))
+        for line in lines or (text,):
+            self._all.setdefault((text, folded(line)), []).append(meaning)
         words = words_of(text.encode("ascii"))
         if words and (starts_word or not text[0].isalnum()):
             longest = max(words, key=len).decode("ascii")
@@ -50,7 +53,12 @@ class Needles(Generic[_T]):
             once: Each of its words once or, with no starts, each line from `repeated_lines`; None: not known.
         """
         if starts is None:
-            return [one for text, line, one in self._all if (once is None or line in once) and text in flat]
+            held = [
+                meanings
+                for (text, line), meanings in self._all.items()
+                if (once is None or line in once) and text in flat
+            ]
+            return list(chain.from_iterable(held))
         by_start = [self._by_start[start] for start in self._starts & starts]
         if once is not None:
             told = [one for needles in by_start for text, word, one in needles if word in once and text in flat]

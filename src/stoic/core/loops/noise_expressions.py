@@ -149,6 +149,7 @@ LABELLED = (
             rf"((?:\d{{1,6}}m)?{_NUMBER}s\b)"
         ),
         needles=("0s",),
+        lines=("\nreal", "\nuser", "\nsys", "\nok", "\nfail"),
     ),
     Noise(
         DURATIONS,

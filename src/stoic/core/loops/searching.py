@@ -32,6 +32,8 @@ BARRIER = "\n\0 \0\n"
 _SPARSE = 100
 """Where fewer than one in so many characters of a large text is a digit it pays to look around each."""
 _BEFORE = 50
+_APART = bytes([byte if byte in b"abcdefghijklmnopqrstuvwxyz0_" else 32 for byte in range(256)])
+"""Keeps what words are made of."""
 _NAMES = r"(?:[a-z]{3},? {0,2}){0,2}"
 """Of a day and a month, before the digits of a date."""
 
@@ -49,6 +51,8 @@ class Noise(msgspec.Struct, frozen=True):
     """An expression of what parts the word from the value."""
     needles: tuple[str, ...] = ()
     """One of these is in every flat text with a match; the words, unless given."""
+    lines: tuple[str, ...] = ()
+    """One of these starts a line with a match; the needles tell it, unless given."""
     initial: bool = False
     """Whether a needle that begins with a letter, like a word, counts only where a word starts."""
     near: bool = False
@@ -90,15 +94,15 @@ class Noises:
             noise = self._noises[place]
             starts_word = noise.initial or bool(word)
             for needle in noise.needles or (word[::-1] if noise.mirrored else word,):
-                self._needles.add(needle, way, starts_word=starts_word)
+                self._needles.add(needle, way, starts_word=starts_word, lines=noise.lines)
                 if noise.near:
                     self._before_digits.add(needle.rstrip("0"), way, starts_word=starts_word)
                 elif noise.mirrored or "0" in needle:
                     self._around_digits.add(needle, way, starts_word=starts_word)
                 else:
                     self._without_digits.add(needle, way, starts_word=starts_word)
-                    beside_sign = next((needles for sign, needles in self._beside.items() if sign in needle), None)
-                    (beside_sign or self._anywhere).add(needle, way, starts_word=starts_word)
+                    apart = [needles for sign, needles in self._beside.items() if sign in needle]
+                    (apart or [self._anywhere])[0].add(needle, way, starts_word=starts_word)
 
     def mask(self, masked: Masked) -> None:
         """Mask the noise in a text."""
@@ -220,7 +224,7 @@ class Masked:
         if noise.lead:
             return [(one.start() - noise.lead, one.end()) for one in found]
         if noise.after:
-            found = _following(self.flat, found, _ending(noise.after))
+            found = _following(self.flat, found, noise.after)
         spans = [one.span(1) for one in found]
         if noise.mirrored:
             size = len(self.flat)
@@ -288,14 +292,13 @@ def _apart(found: list[re.Match[str]]) -> list[re.Match[str]]:
     return kept
 
 
-def _following(flat: str, found: list[re.Match[str]], ending: re.Pattern[str]) -> list[re.Match[str]]:
-    """Return the matches that stand shortly after what an expression finds at the end of a text."""
-    known: dict[str, bool] = {}  # the lines of a log have much the same before a match
+def _following(flat: str, found: list[re.Match[str]], words: tuple[str, ...]) -> list[re.Match[str]]:
+    """Return the matches that stand on a line shortly after one of some words."""
+    ending, named = _ending(words), frozenset(words)
+    apart = flat.encode("ascii").translate(_APART).decode("ascii")
     kept: list[re.Match[str]] = []
     for one in found:
-        before = flat[max(0, one.start() - _BEFORE) : one.start()]
-        if before not in known:
-            known[before] = ending.search(before) is not None
-        if known[before]:
+        start, end = max(0, one.start() - _BEFORE), one.start()
+        if not named.isdisjoint(apart[start:end].split()) and ending.search(flat, start, end):
             kept.append(one)
     return kept
