@@ -1,5 +1,7 @@
 """What of a result is noise and what is not."""
 
+import json
+
 import pytest
 from tests.core.loops.traces import call
 
@@ -140,6 +142,21 @@ def test_deeply_nested_results_are_hashed():
         value, other = {"a": [value]}, {"a": [other]}
     assert seen(value).masked != seen(other).masked
     assert seen('{"a":' * 5000 + "1" + "}" * 5000).masked != seen("1").masked
+
+
+def nested(levels, space=""):
+    return "[" * levels + space + "1" + "]" * levels
+
+
+def test_text_nested_too_deep_for_json_is_text():
+    assert seen(nested(100)).masked == seen(nested(100, " ")).masked
+    assert seen(nested(101)).masked != seen(nested(101, " ")).masked
+
+
+def test_json_within_text_within_json_may_be_deeper_than_json_alone():
+    one, other = (json.dumps([[[[nested(98, space)]]]]) for space in ("", " "))
+    assert seen(one).masked == seen(other).masked
+    assert seen(json.dumps([nested(101)])).masked != seen(json.dumps([nested(101, " ")])).masked
 
 
 def test_many_envelopes_are_looked_at_up_to_a_bound():

@@ -171,6 +171,18 @@ def test_what_stands_before_equal_matches_is_read_once():
     assert text_of("all went on in 5s\n" * 5 + "done") == "all went on in 5s\n" * 5 + "done"
 
 
+@pytest.mark.parametrize("many", [1, 30])
+def test_a_span_counts_only_shortly_after_a_word_of_a_summary_on_its_line(many):
+    told = "".join(f"{name} {{}} in 5s\n" for name in map(str, range(100, 100 + many)))
+    assert text_of(told.format(*["tests_passed"] * many)) == told.format(*["tests_passed"] * many).strip()
+    for words in ("failed", "2 test(s) ran,", "built " + "x" * 30):
+        whole = told.format(*[words] * many)
+        assert text_of(whole) == whole.replace("5s", "?").strip()
+    for words in ("failed\n", "built " + "x" * 40, "untests", "failed_"):
+        whole = told.format(*[words] * many)
+        assert text_of(whole) == whole.strip()
+
+
 @pytest.mark.parametrize("filling", ["plain words without number\n", "1 more line\n", "ab12 cd34\n"])
 def test_words_of_a_summary_count_in_long_texts_too(filling):
     assert text_of(filling * 900 + "3 passed in 5s").endswith("3 passed in ?")

@@ -23,7 +23,9 @@ from stoic.core.loops.words import pattern
 _MASKED_CHARACTERS = 100_000
 """Of a longer text only this much at the start and at the end is searched for noise; all of it is hashed."""
 _REMEMBERED_CHARACTERS = 400
-"""What is noise in a text up to this length is remembered for the next one with the same shape."""
+"""What is noise in a text up to this length is remembered for the next ones with the same shape."""
+_AGAIN = 2
+"""It is worked out when such a text comes again: most never do."""
 _SHAPE = bytes.maketrans(b"123456789", b"0" * 9)
 _ENVELOPES = 16
 _ESCAPE = r"\x1b\[[0-9;?]*[A-Za-z]"
@@ -46,6 +48,15 @@ class MaskedTexts(msgspec.Struct, frozen=True):
     texts: list[str]
     noise: int
     """Which kinds of noise they held, as bits of `noises.NOISES`."""
+
+
+class _Shape(msgspec.Struct):
+    """What is noise in texts that differ in digits alone; tools often say the same but for numbers."""
+
+    seen: int = 0
+    noise: int = 0
+    passes: list[list[tuple[int, int]]] | None = None
+    """What is masked, one after the other; None: not known, or other digits may change it."""
 
 
 def mask_texts(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
@@ -80,10 +91,10 @@ def _masked(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
         return MaskedTexts([one.texts[0] for one in alone], reduce(lambda bits, one: bits | one.noise, alone, 0))
     noises, many = _noises_of(kind, failed), len(texts) > 1
     if len(joined) <= _REMEMBERED_CHARACTERS:
-        known = _known(joined.encode("utf-8", "surrogatepass").translate(_SHAPE), many, noises)
-        if known is not None:
-            noise, passes = known
-            return MaskedTexts(_parted(reduce(without, passes, joined), many=many) if passes else bare, noise)
+        shape = _known(joined, noises, many=many)
+        if shape.passes is not None:
+            text = reduce(without, shape.passes, joined)
+            return MaskedTexts(_parted(text, many=many) if shape.passes else bare, shape.noise)
     noise = 0
     if _is_wrapped(joined, many=many):
         clean = [pattern(_ESCAPE).sub("", one).replace("\r\n", "\n").strip() for one in bare]
@@ -94,15 +105,22 @@ def _masked(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
     return MaskedTexts(_parted(found.text, many=many) if found.noise else bare, noise | found.noise)
 
 
-@lru_cache(maxsize=512)
-def _known(shape: bytes, many: bool, noises: Noises) -> tuple[int, list[list[tuple[int, int]]]] | None:  # noqa: FBT001  # a cache's key
-    """Return the noise of a text of some shape, and what of it is masked; None: other digits may change that.
+def _known(joined: str, noises: Noises, *, many: bool) -> _Shape:
+    """Return what is known of a text's shape."""
+    written = joined.encode("utf-8", "surrogatepass").translate(_SHAPE)
+    shape = _shape(written, many, noises)
+    shape.seen += 1
+    if shape.seen == _AGAIN:
+        text = written.decode("utf-8", "surrogatepass")
+        found = None if _is_wrapped(text, many=many) else _search(text, noises)
+        if found and found.is_told_by_shape:
+            shape.noise, shape.passes = found.noise, found.passes
+    return shape
 
-    Tools say the same again and again, but for numbers.
-    """
-    text = shape.decode("utf-8", "surrogatepass")
-    found = None if _is_wrapped(text, many=many) else _search(text, noises)
-    return (found.noise, found.passes) if found and found.is_told_by_shape else None
+
+@lru_cache(maxsize=256)
+def _shape(written: bytes, many: bool, noises: Noises) -> _Shape:  # noqa: ARG001, FBT001  # a cache's key
+    return _Shape()
 
 
 def _search(joined: str, noises: Noises) -> Masked:

@@ -7,6 +7,8 @@ from stoic.core.loops.observation import Identity, Outcome
 from stoic.records import Json
 
 _NOTHING = frozenset((b"null", b"[]", b"{}"))
+_HEADS = {(failed, text): b"%d%d" % (failed, text) for failed in (False, True) for text in (False, True)}
+"""What stands before the data in what is hashed: whether it is an error, and whether it is text."""
 _DENIAL_BYTES = 8000
 
 
@@ -19,7 +21,7 @@ def outcome(result: Json, identity: Identity, *, failed: bool) -> Outcome:
         failed: Whether the tool reported an error.
     """
     seen = mask(result, identity.nature, failed=failed)
-    masked = digest(b"%d%d%b" % (failed, seen.is_text, seen.data))
+    masked = digest(_HEADS[failed, seen.is_text] + seen.data)
     return Outcome(
         masked=masked,
         pair=digest(f"{identity.key}{masked}"),

@@ -32,6 +32,7 @@ BARRIER = "\n\0 \0\n"
 _SPARSE = 100
 """Where fewer than one in so many characters of a large text is a digit it pays to look around each."""
 _BEFORE = 50
+_FEW = 10
 _APART = bytes([byte if byte in b"abcdefghijklmnopqrstuvwxyz0_" else 32 for byte in range(256)])
 """Keeps what words are made of."""
 _NAMES = r"(?:[a-z]{3},? {0,2}){0,2}"
@@ -294,11 +295,17 @@ def _apart(found: list[re.Match[str]]) -> list[re.Match[str]]:
 
 def _following(flat: str, found: list[re.Match[str]], words: tuple[str, ...]) -> list[re.Match[str]]:
     """Return the matches that stand on a line shortly after one of some words."""
-    ending, named = _ending(words), frozenset(words)
-    apart = flat.encode("ascii").translate(_APART).decode("ascii")
+    if len(found) > _FEW:  # a look at the words before each rules out most sooner than the search does
+        apart, named = flat.encode("ascii").translate(_APART).decode("ascii"), frozenset(words)
+        found = [
+            one for one in found if not named.isdisjoint(apart[max(0, one.start() - _BEFORE) : one.start()].split())
+        ]
+    known: dict[str, bool] = {}  # the lines of a log have much the same before a match
     kept: list[re.Match[str]] = []
     for one in found:
-        start, end = max(0, one.start() - _BEFORE), one.start()
-        if not named.isdisjoint(apart[start:end].split()) and ending.search(flat, start, end):
+        before = flat[max(0, one.start() - _BEFORE) : one.start()]
+        if before not in known:
+            known[before] = _ending(words).search(before) is not None
+        if known[before]:
             kept.append(one)
     return kept

@@ -51,13 +51,13 @@ def _may_stand_in(flat: str) -> bool:
     """Tell whether a large text may hold a stub: on a line its words are before a slash, which is found fast."""
     before: list[str] = []
     for slash in "/\\":
-        place = flat.find(slash)
+        last, place = 0, flat.find(slash)
         while place >= 0:
             if len(before) * RARE > len(flat):
                 return True
-            start = max(0, place - _STUB_CHARACTERS)
+            start = max(last, place - _STUB_CHARACTERS)
             before.append(flat[max(start, flat.rfind("\n", start, place)) : place])
-            place = flat.find(slash, place + 1)
+            last, place = place, flat.find(slash, place + 1)
     told = "\0".join(before)
     return any(word in told for word in _STUB_WORDS)
 
