@@ -5,15 +5,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from stoic.record import Record
+
 Json = Any
 """A value that JSON can hold."""
 
-
 DAY_MS = 24 * 60 * 60 * 1000
-
-
-class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of every record: immutable, keyword-only, serialisable as JSON by msgspec."""
 
 
 # ---- the log ------------------------------------------------------------------------------------

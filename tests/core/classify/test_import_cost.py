@@ -11,8 +11,8 @@ import pytest
 from stoic.core import classify
 
 AT_IMPORT = {"stoic", "stoic.core", "stoic.core.classify"}
-LIBRARY = {"stoic", "stoic.core", "stoic.core.failures", "stoic.records"}
-TYPES = AT_IMPORT | LIBRARY | {"stoic.core.classify.verdict"}
+TYPES = AT_IMPORT | {"stoic.core.classify.verdict", "stoic.core.failures", "stoic.record"}
+LIBRARY = {"stoic", "stoic.core", "stoic.core.failures", "stoic.record", "stoic.records"}
 
 
 def loaded_by(statement):
@@ -48,7 +48,7 @@ def test_first_plain_reply_loads_no_table():
         "parts=[stoic.records.TextPart(text='hi')])"
     )
     loaded = loaded_by(f"import stoic, stoic.records; stoic.classify({report})")
-    assert loaded == TYPES | {"stoic.core.classify.plain", "stoic.foreign_json"}
+    assert loaded == TYPES | LIBRARY | {"stoic.core.classify.plain", "stoic.foreign_json"}
 
 
 def test_import_and_use_load_nothing_of_the_runtime():

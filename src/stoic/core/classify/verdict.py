@@ -1,7 +1,7 @@
 """The verdict on one report: which failure it is, what it recovers with, and which field said so."""
 
 from stoic.core.failures import Axis, FailureClass
-from stoic.records import Record
+from stoic.record import Record
 
 
 class Evidence(Record, frozen=True):

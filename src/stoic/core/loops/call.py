@@ -2,9 +2,8 @@
 
 from typing import Any, Literal
 
-import msgspec
-
 from stoic.errors import UsageError
+from stoic.record import Record
 
 Effect = Literal["read", "write", "send", "exec", "poll", "wait"]
 """What a tool does to the world, as its declaration says (SPEC §10)."""
@@ -23,10 +22,6 @@ Rule = Literal[
 
 Event = Literal["user", "nudge", "compaction", "new_run", "new_task", "external"]
 """What may happen beside calls and texts: see `LoopDetector.event`."""
-
-
-class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of the detector's values; like `stoic.records.Record`, without the time that loading all records takes."""
 
 
 class Thresholds(Record, frozen=True):

@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from stoic.core.loops.call import Effect, Record
+from stoic.core.loops.call import Effect
+from stoic.record import Record
 
 Doing = Literal["read", "write", "wait", "run"]
 """What a shell command does: only looks, surely changes something, only waits, or cannot be told."""
