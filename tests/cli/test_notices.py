@@ -170,11 +170,11 @@ def test_notices_are_listed_the_newest_first_with_age_thread_text_and_commands(b
     put(bench, GATE, age_ms=3 * 60 * 1000)
     done = bench.stoic("notices")
     assert done.stdout.splitlines() == [
-        "critical · 3 min ago · thread t · to be sent",
+        "critical · 3 min ago · thread t · no channel: shown here only",
         f"  {GATE.text}",
         "  stoic show t",
         "  stoic fresh t",
-        "normal · 2 h ago · thread t · to be sent",
+        "normal · 2 h ago · thread t · no channel: shown here only",
         f"  {LOOP.text}",
         "  stoic resume t --allow 10",
         "  stoic show t",
@@ -198,7 +198,7 @@ def test_the_newest_twenty_and_what_is_not_sent_are_shown_and_all_on_demand(benc
     assert len(shown) == 21
     assert (shown[0][:7], shown[-1]) == ("digest:", GATE.key)
     assert len(listed(bench, "--all")) == 27
-    everything = bench.stoic("notices", "--all").stdout
+    everything = bench.stoic("notices", "--all", **configure(hooks)).stdout
     assert everything.count("in a digest") == 2
     assert everything.count("sent by webhook 127.0.0.1") == 24
     assert everything.count("to be sent, tried again in") == 1
@@ -228,7 +228,7 @@ def test_send_says_what_was_not_sent_and_why(bench, configure):
     assert (done.returncode, done.stdout) == (3, "0 notices sent\n")
     assert done.stderr.startswith("stoic: gate_violation:t:1 was not sent: webhook 127.0.0.1 ")
     assert done.stderr.endswith(": HTTP 404\n")
-    assert "to be sent, tried again in" in bench.stoic("notices").stdout
+    assert "to be sent, tried again in" in bench.stoic("notices", **configure(hooks)).stdout
 
 
 def test_what_was_given_up_stands_out_in_the_list(bench, configure):

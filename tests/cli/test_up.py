@@ -46,6 +46,10 @@ def test_it_runs_what_is_stored_says_each_ending_and_drains(bench):
             assert "no model is named" in up.wait_for("no model")
             up.wait_for(r"^one · turn 1 completed · 1 round$")
             assert up.wait_for(r"^two · turn 1 ").startswith("two · turn 1 failed (invalid_request) · 1 round: ")
+            up.wait_for(
+                r"^! normal notice about thread two: Turn 1 did not complete while nobody watched: failed \(inv"
+            )
+            assert up.wait_for("^  stoic show") == "  stoic show two"
             waited = inside(bench, "tasks", "wait", "one", "two", "--timeout", "30")
             assert (waited.returncode, waited.stderr) == (4, "")
             assert waited.stdout == "one  completed · the answer\ntwo  failed (invalid_request)\n"

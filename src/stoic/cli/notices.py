@@ -61,8 +61,9 @@ def notices(*, every: bool, as_json: bool, stdout: IO[str]) -> int:
             stdout.write(json_text(_line(each)) + "\n")
         return exits.COMPLETED
     style, now_ms = Style(stdout, os.environ), SystemClock().now_ms()
+    has_channels = bool(read_settings().notice_channels)
     for each in found:
-        _print(each, style, now_ms, stdout)
+        _print(each, style, now_ms, stdout, has_channels=has_channels)
     if not found:
         stdout.write("no notices yet\n")
     return exits.COMPLETED
@@ -156,18 +157,18 @@ def _line(each: StoredNotice) -> NoticeLine:
     )
 
 
-def _print(each: StoredNotice, style: Style, now_ms: int, stdout: IO[str]) -> None:
+def _print(each: StoredNotice, style: Style, now_ms: int, stdout: IO[str], *, has_channels: bool) -> None:
     notice = each.notice
     priority = style(notice.priority, "red" if notice.priority == "critical" else "plain")
     thread = f" · thread {one_line(notice.thread)}" if notice.thread else ""
-    said = style(_delivery(each, now_ms), _STYLES[each.state])
+    said = style(_delivery(each, now_ms, has_channels=has_channels), _STYLES[each.state])
     stdout.write(f"{priority} · {_age(now_ms - notice.created_at)} ago{thread} · {said}\n")
     stdout.write(f"  {one_line(notice.text)}\n")
     for action in notice.actions:
         stdout.write(f"  {style(one_line(action), 'cyan')}\n")
 
 
-def _delivery(each: StoredNotice, now_ms: int) -> str:
+def _delivery(each: StoredNotice, now_ms: int, *, has_channels: bool) -> str:
     """Return what became of a notice's delivery."""
     by = f" by {', '.join(map(one_line, each.delivered))}" if each.delivered else ""
     why = f": {one_line(each.error)}" if each.error else ""
@@ -178,6 +179,8 @@ def _delivery(each: StoredNotice, now_ms: int) -> str:
             return "in a digest"
         case "failed":
             return f"NOT SENT after {each.attempts} attempts{why}"
+        case "due" if not has_channels:
+            return "no channel: shown here only"
         case "due":
             wait_ms = 0 if each.retry_at is None else each.retry_at - now_ms
             again = f", tried again in {_age(wait_ms)}" if wait_ms > 0 else ""

@@ -20,7 +20,7 @@ from stoic.cli.wording import Line, cost_said
 from stoic.core.commands import Ending
 from stoic.errors import ConfigurationError, StoreError
 from stoic.ports import Clock, Store
-from stoic.records import Outcome, Parked, ThreadRecord
+from stoic.records import Notice, Outcome, Parked, ThreadRecord
 from stoic.runtime.engine import wait_seconds
 from stoic.runtime.worker import AT_ONCE, Worker
 from stoic.wiring import Runtime, SystemClock
@@ -28,7 +28,9 @@ from stoic.wiring import Runtime, SystemClock
 _ONE_SIGNAL_SECONDS = 0.5
 """Two signals within this time are one."""
 _STATUS_SECONDS = 0.25
-"""How often the status line changes at the most."""
+"""How often the status line changes, and notices are looked for, at the most."""
+_NEWEST = 100
+"""So many notices at the most are said at one look; `stoic notices` has the others."""
 
 
 class UpOptions(WorkOptions, frozen=True):
@@ -80,14 +82,48 @@ async def _up(options: UpOptions, defaults: Defaults) -> int:
 
 async def _run(worker: Worker, runtime: Runtime, agents: UnattendedAgents, board: Board) -> None:
     with _warnings_on(board):
-        showing = asyncio.create_task(_show_status(worker, runtime, agents, board)) if board.is_live else None
+        teller = _Teller(runtime, board)
+        beside = [asyncio.create_task(teller.run())]
+        if board.is_live:
+            beside.append(asyncio.create_task(_show_status(worker, runtime, agents, board)))
         try:
             await worker.run()
+            await teller.tell()
         finally:
-            if showing is not None:
-                showing.cancel()
+            for each in beside:
+                each.cancel()
+            for each in beside:
                 with suppress(asyncio.CancelledError):
-                    await showing
+                    await each
+
+
+class _Teller:
+    """Says each notice that is raised on the database from now on, once."""
+
+    def __init__(self, runtime: Runtime, board: Board) -> None:
+        self._store = runtime.store
+        self._board = board
+        self._since_ms = runtime.clock.now_ms()
+        self._told: set[str] = set()
+        self._telling = asyncio.Lock()
+
+    async def run(self) -> None:
+        """Say them as they come, until cancelled."""
+        listener = self._store.changes()
+        while True:
+            await anext(listener)
+            await self.tell()
+            await wait_seconds(_STATUS_SECONDS)
+
+    async def tell(self) -> None:
+        """Say those that have come since the last time."""
+        async with self._telling:
+            for stored in reversed(await self._store.notices(limit=_NEWEST)):
+                notice = stored.notice
+                if notice.created_at >= self._since_ms and notice.id not in self._told:
+                    self._told.add(notice.id)
+                    for line in notice_said(notice):
+                        self._board.say(line)
 
 
 class _Signals:
@@ -181,6 +217,14 @@ def ended_said(thread: str, ending: Ending) -> Line:
             text=f"{head} completed{' (the answer is cut)' if ending.cut else ''}{_figures(ending)}", style="green"
         )
     return Line(text=f"{head} {ending.outcome}{f' ({why})' if why else ''}{_figures(ending)}{said}", style="red")
+
+
+def notice_said(notice: Notice) -> list[Line]:
+    """Return the lines of a notice where more than one thread's are said."""
+    whose = f" about thread {one_line(notice.thread)}" if notice.thread else ""
+    style = "red" if notice.priority == "critical" else "yellow"
+    said = Line(text=f"! {notice.priority} notice{whose}: {one_line(notice.text)}", style=style)
+    return [said, *(Line(text=f"  {one_line(action)}", style="cyan") for action in notice.actions)]
 
 
 def _begin(board: Board, defaults: Defaults) -> None:
