@@ -116,6 +116,7 @@ class Connector:
             renderer=api.renderer(entry, name),
             send=self._given or self._client(url),
             credential=access.key.fingerprint if access.key else "",
+            credential_from=credential_place(entry, access),
             simulated=self._simulated,
             price=price_of(entry.name, name),
             express=express,
@@ -164,6 +165,11 @@ class Connector:
         if wanted not in self._clients:
             self._clients[wanted] = HttpProvider(self._clock, DECODERS, wanted)
         return self._clients[wanted]
+
+
+def credential_place(entry: ProviderEntry, access: Access) -> str:
+    """Return the variable or file that holds a provider's credential, or would; empty: it has none."""
+    return access.key_from or _either(tuple(f"${name}" for name in entry.key_variables))
 
 
 def way_to(url: str, settings: Settings) -> tuple[str | None, str | None]:

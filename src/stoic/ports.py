@@ -392,6 +392,8 @@ class Connection(Record, frozen=True):
     send: Provider
     credential: str = ""
     """A fingerprint of the credential: tells whether it was replaced, and nothing else."""
+    credential_from: str = ""
+    """The variable or file that holds the credential, or would: what a person changes; empty: not known."""
     simulated: bool = False
     """Whether the provider is a scripted one; said wherever the model is named."""
 

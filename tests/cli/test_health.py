@@ -83,7 +83,9 @@ def test_model_that_is_shut_for_a_while_stays_so_when_it_is_named(bench):
 
 
 def test_doctor_names_the_shut_model_and_the_way_back(bench, shut):
-    assert "openai-chat:m is shut after auth → stoic health retry openai-chat:m" in bench.stoic("doctor").stdout
+    said = bench.stoic("doctor").stdout
+    remedy = "replace or refill the credential in $OPENAI_API_KEY; with the same one: stoic health retry openai-chat:m"
+    assert f"openai-chat:m is shut after auth → {remedy}" in said
 
 
 @pytest.mark.parametrize(

@@ -213,6 +213,14 @@ def test_a_closed_route_says_what_opens_it(waits_for: str, until_ms: int | None,
     assert words in notes.closed_route("p", "m", "auth", waits_for, until_ms, 1_000)
 
 
+def test_who_has_to_replace_a_credential_is_told_where_it_stands():
+    closed = notes.closed_route("p", "m", "auth", "credential", None, 1_000, "$P_API_KEY")
+    assert "Replace or refill the credential in $P_API_KEY, then send again. Or say" in closed
+    verdict = Verdict(failure=FailureClass.QUOTA, recovers_with=Axis.CREDENTIAL)
+    assert notes.failed(verdict, "p", "m", 1, credential_from="$P_API_KEY").endswith("in $P_API_KEY, then send again.")
+    assert notes.failed(verdict, "p", "m", 1).endswith("Replace or refill the credential, then send again.")
+
+
 BARE = Report(provider="p")
 
 

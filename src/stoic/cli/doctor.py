@@ -17,12 +17,13 @@ from stoic.cli.names import AGENT_NAME
 from stoic.cli.opening import absent_log
 from stoic.cli.screen import Style
 from stoic.configuration import configuration_path
-from stoic.connecting import Connector
+from stoic.connecting import Connector, credential_place
+from stoic.core.failures import Axis
 from stoic.errors import ConfigurationError, StoreError, UsageError
 from stoic.models.addresses import shown_url
 from stoic.ports import parts_of
-from stoic.records import Record
-from stoic.settings import Settings, read_settings
+from stoic.records import Health, Record
+from stoic.settings import Access, Settings, read_settings
 from stoic.wiring import Runtime, SystemClock
 
 _COUNTED = 1_000
@@ -173,12 +174,23 @@ async def _log(settings: Settings) -> list[Finding]:
         Finding(
             state="note",
             what=f"{model} is shut after {each.failure_class}",
-            remedy=f"stoic health retry {quoted(model)}",
+            remedy=_opens(settings, model, each),
         )
         for each in shut
         for model in [parts_of(each.route)[0]]
     ]
     return found
+
+
+def _opens(settings: Settings, model: str, health: Health) -> str:
+    """Return what opens a shut route: of one that waits for its credential that comes first, with where it stands."""
+    again = f"stoic health retry {quoted(model)}"
+    provider = model.partition(":")[0]
+    entry = settings.entry(provider)
+    if health.waits_for != Axis.CREDENTIAL or entry is None:
+        return again
+    place = credential_place(entry, settings.access.get(provider, Access()))
+    return f"replace or refill the credential{f' in {place}' if place else ''}; with the same one: {again}"
 
 
 def _absent(path: Path) -> Finding:

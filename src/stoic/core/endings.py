@@ -227,6 +227,7 @@ def fail(
             ctx.state.failed_attempts + 1,
             attempt.content.get("detail"),
             changed,
+            ctx.candidate.credential_from,
         ),
         usage=add_usage(ctx.state.usage, report.usage),
     )

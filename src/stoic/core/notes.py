@@ -255,8 +255,20 @@ _IMAGE_STAYS = (
 )
 
 
+def _remedy(axis: Axis, credential_from: str) -> str:
+    """Return what helps; of a credential where it stands, if that is known."""
+    named = f"the credential in {credential_from}" if credential_from else "the credential"
+    return _REMEDY.get(axis, "").replace("the credential", named, 1)
+
+
 def failed(
-    verdict: Verdict, provider: str, model: str, attempts: int, detail: str | None = None, changed: str | None = None
+    verdict: Verdict,
+    provider: str,
+    model: str,
+    attempts: int,
+    detail: str | None = None,
+    changed: str | None = None,
+    credential_from: str = "",
 ) -> str:
     """Say to a person what ended the turn and what to do, in a few sentences.
 
@@ -267,6 +279,7 @@ def failed(
         attempts: how often the round was sent
         detail: the failure's own words
         changed: the kind of the changed re-send that this class had in the turn
+        credential_from: the variable or file that holds the credential; empty: not known
     """
     failure, axis = verdict.failure or FailureClass.UNKNOWN, verdict.recovers_with or Axis.NEVER
     what = _WHAT.get(failure, str(failure).replace("_", " "))
@@ -274,7 +287,7 @@ def failed(
     wait = f" The provider asks to wait {verdict.retry_after_ms / 1000:.0f} s." if verdict.retry_after_ms else ""
     said = (f" Details: {detail}." if failure in _FROM_NETWORK else f' It said: "{detail}".') if detail else ""
     missed = "" if changed is None else _NO_HELP[changed]
-    remedy = _REMEDY.get(axis, "")
+    remedy = _remedy(axis, credential_from)
     if failure is FailureClass.IMAGE_TOO_LARGE and changed is None:
         remedy = _IMAGE_STAYS
     return f"{provider}:{model}{tries}: {what} ({failure}).{said}{wait}{missed} {remedy}".rstrip()
@@ -369,8 +382,16 @@ def own_words(tool: str, text: str) -> str:
     return f"[from {tool}, not from the runtime]\n{text}" if found and "[" in found[0] else text
 
 
-def closed_route(provider: str, model: str, failure: str, waits_for: str, until_ms: int | None, now_ms: int) -> str:
-    """Say to a person that a route is not asked at the moment, and what opens it."""
+def closed_route(
+    provider: str,
+    model: str,
+    failure: str,
+    waits_for: str,
+    until_ms: int | None,
+    now_ms: int,
+    credential_from: str = "",
+) -> str:
+    """Say to a person that a route is not asked at the moment, and what opens it; `credential_from` as of `failed`."""
     if waits_for == "trial":
         return (
             f"{provider}:{model} is being tried by another turn after {failure}; nothing was sent. Try again shortly."
@@ -382,7 +403,7 @@ def closed_route(provider: str, model: str, failure: str, waits_for: str, until_
             f"{provider}:{model} is closed after {failure} {until}, {_span(until_ms - now_ms)} from now; nothing was sent. Try "
             f"again then, or say {again}."
         )
-    remedy = _REMEDY[Axis(waits_for)]
+    remedy = _remedy(Axis(waits_for), credential_from)
     return f"{provider}:{model} is closed after {failure}; nothing was sent. {remedy} Or say {again}."
 
 

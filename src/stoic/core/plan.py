@@ -22,6 +22,8 @@ class Candidate(Record, frozen=True):
     key: str
     """What its breaker is called: provider, endpoint, credential and model."""
     signs: Signs = Signs(credential="", config="")
+    credential_from: str = ""
+    """The variable or file that holds its credential, as far as that is known."""
     price: Price | None = None
     """None: no cost can be told."""
     compact_above_tokens: int | None = None

@@ -171,7 +171,13 @@ def _nowhere(ctx: Context, candidate: Candidate, admission: Admission) -> Part[E
     route = candidate.route
     waits_for = admission.waits_for or Axis.TIME
     message = notes.closed_route(
-        route.provider, route.model, admission.failure_class or "unknown", waits_for, admission.until_ms, ctx.now_ms
+        route.provider,
+        route.model,
+        admission.failure_class or "unknown",
+        waits_for,
+        admission.until_ms,
+        ctx.now_ms,
+        candidate.credential_from,
     )
     return (
         yield from give_up(

@@ -482,6 +482,7 @@ def _candidate(connection: Connection, compact_at_share: float) -> Candidate:
         route=Route(provider=connection.provider, api=connection.api, model=connection.model),
         key=connection.key,
         signs=Signs(credential=connection.credential, config=connection.url),
+        credential_from=connection.credential_from,
         price=connection.price,
         compact_above_tokens=None if window is None else int(window * compact_at_share),
     )
