@@ -123,11 +123,13 @@ def test_denied_write_does_not_happen_and_the_model_is_told(bench):
     ):
         terminal.wait_for("Allow?")
         assert "+new" in terminal.display.text()
-        terminal.type("maybe\n")
-        terminal.wait_for("Type y, s or n.")
-        terminal.type("n\n")
+        for times, typed in enumerate(("maybe", "y but not there"), 1):
+            terminal.type(f"{typed}\n")
+            terminal.wait_for("Type y, s or n; after n the model is told why.", times=times)
+        terminal.type("n  Not this file.\n")
         assert terminal.end() == 0
         assert provider.requests[1].holds("A person denied this call of write_file")
+        assert provider.requests[1].holds("Not this file.")
     assert not (bench.workspace / "a.txt").exists()
 
 

@@ -25,7 +25,7 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 class Asker:
-    """Asks y(es, once), s(ession) or n(o) for each operation of a question."""
+    """Asks y(es, once), s(ession) or n(o), also with a reason, for each operation of a question."""
 
     def __init__(self, screen: Screen, keyboard: Keyboard, stopper: Stopper, workspace: Workspace) -> None:
         """Take the terminal's two sides; diffs are made against the files of the workspace."""
@@ -49,13 +49,15 @@ class Asker:
             if answer is None:
                 self._screen.block(f"parked: `stoic run --thread {quoted(thread.id)}` asks again", "yellow")
                 return False
-            if answer == "session":
+            word, reason = answer
+            if word == "session":
                 granted.add(question.tool)
-            await thread.answer(question.operation, question.tool, answer)
+            await thread.answer(question.operation, question.tool, word, reason=reason)
         return True
 
-    async def _answer(self, question: Question) -> str | None:
-        prompt = f"Allow? [y]es, once · [s] every {question.tool} of this session · [n]o: "
+    async def _answer(self, question: Question) -> tuple[str, str | None] | None:
+        """Return what the person answers, and why a denial; None: the input ended, or Ctrl-C."""
+        prompt = f"Allow? [y]es, once · [s] every {question.tool} of this session · [n]o, or n WHY: "
         while True:
             self._screen.end_line()
             self._screen.text(prompt, "bold")
@@ -64,10 +66,11 @@ class Asker:
                 self._screen.end_line()
                 return None
             self._screen.entered()
-            answer = _ANSWERS.get(line.strip().lower())
-            if answer is not None:
-                return answer
-            self._screen.line("Type y, s or n.", "dim")
+            word, _, why = line.strip().partition(" ")
+            answer = _ANSWERS.get(word.lower())
+            if answer is not None and (answer == "deny" or not why):
+                return answer, why.strip() or None
+            self._screen.line("Type y, s or n; after n the model is told why.", "dim")
 
     def _show(self, question: Question) -> None:
         """Show what would be done, whole and with control characters visible."""
