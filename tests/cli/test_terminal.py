@@ -126,6 +126,7 @@ def test_denied_write_does_not_happen_and_the_model_is_told(bench):
         for times, typed in enumerate(("maybe", "y but not there"), 1):
             terminal.type(f"{typed}\n")
             terminal.wait_for("Type y, s or n; after n the model is told why.", times=times)
+            terminal.wait_for("Allow?", times=times + 1)
         terminal.type("n  Not this file.\n")
         assert terminal.end() == 0
         assert provider.requests[1].holds("A person denied this call of write_file")

@@ -54,7 +54,7 @@ _AIMS_AT_PROGRAMS = (
 has told something."""
 _AIMS_AT_SUPERVISORS = {"request": 7, "stream": 5, "begin": 4, "end": 4, "turn": 5, "started": 1}
 """`begin`, `end`: of a tool; `turn`: the end of one; `started`: it has nothing yet."""
-_ENDED = re.compile(r"^(\S+) · turn (\d+) (?:completed|failed|stopped|cancelled)")
+_ENDED = re.compile(r"^\d\d:\d\d:\d\d (\S+) · turn (\d+) (?:completed|failed|stopped|cancelled)")
 
 
 class Player:
