@@ -228,7 +228,7 @@ def test_a_status_function_is_asked_about_the_arguments_that_the_call_really_had
         life.step()
     life.generator.close()
     world.statuses["t.1.1.0"] = "done"
-    life, asked = Life(world), list[str]()
+    life, asked = Life(world), list[str | None]()
     while not life.finished:
         if isinstance(life.command, AskStatus):
             asked.append(life.command.arguments)

@@ -56,9 +56,9 @@ class Made(Record, frozen=True):
         return {"options": msgspec.to_builtins(self)}
 
 
-async def models_of(thread: str | None) -> list[str]:
+async def models_of(thread: str) -> list[str]:
     """Return the models that a thread keeps, which come before every default; none: it is new, or keeps none."""
-    if thread is None or absent_log() is not None:
+    if absent_log() is not None:
         return []
     async with opened_log() as store:
         try:

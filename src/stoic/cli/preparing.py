@@ -65,7 +65,7 @@ def prepare(options: WorkOptions, permission: Permission) -> Prepared:
     if options.goes_on and options.thread is not None:
         raise UsageError("--continue and --thread both name a thread; give one of them")
     thread = asyncio.run(newest_thread()) if options.goes_on else options.thread
-    choice = choose(options.models or asyncio.run(models_of(thread)), options.base_url)
+    choice = choose(options.models or (asyncio.run(models_of(thread)) if thread else []), options.base_url)
     workspace = Workspace(read_workspace(options.workspace))
     for each in choice.models:
         check_budget(each, options.max_cost_usd, options.max_seconds)
