@@ -167,6 +167,8 @@ class Ledger:
     notices: list[Notice] = field(default_factory=list[Notice])
     heard: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Notices that reached a person: the process that sent it, and its key."""
+    given_up: dict[str, int] = field(default_factory=dict[str, int])
+    """Notices that no channel took, each with the number of attempts; a person may send them by hand."""
     refused: list[RefusedBytes] = field(default_factory=list[RefusedBytes])
     health: dict[str, Health] = field(default_factory=dict[str, Health])
     reports: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])

@@ -127,8 +127,7 @@ class SimulatedProvider:
         try:
             await process.clock.sleep_until(process.clock.now_ms() + dice.pick(_LATENCIES_MS))
             await process.touch()
-            mood = self._dice.fork(f"mood of {sent.thread} {sent.turn}")
-            answering = _Answering(sent, request, dice, mood, self._weather, self._ledger)
+            answering = _Answering(sent, request, dice, self._mood(sent), self._weather, self._ledger)
             report = await answering.answer(on_delta)
             await process.touch()
         except BaseException:
@@ -139,6 +138,11 @@ class SimulatedProvider:
 
     async def close(self) -> None:
         """Hold nothing open."""
+
+    def _mood(self, sent: Sent) -> "_Mood":
+        turn = self._dice.fork(f"mood of {sent.thread} {sent.turn}")
+        dislike = self._dice.fork(f"{sent.provider} in {sent.thread}")
+        return _Mood(is_stubborn=turn.chance(5), is_offended=dislike.chance(12) and turn.chance(95))
 
     def _receive(self, request: Request) -> Sent:
         ledger, thread, process = self._ledger, THREAD.get(), PROCESS.get()
@@ -167,18 +171,24 @@ class SimulatedProvider:
         return sent
 
 
+class _Mood(Record, frozen=True):
+    is_stubborn: bool
+    """Whether the model says the same in each round of this turn, and reads on."""
+    is_offended: bool
+    """Whether the provider refuses, in this turn of a thread in which it refuses most, whatever follows a reply."""
+
+
 class _Answering:
     """One answer."""
 
-    def __init__(self, sent: Sent, request: Request, dice: Dice, mood: Dice, weather: Weather, ledger: Ledger) -> None:
+    def __init__(self, sent: Sent, request: Request, dice: Dice, mood: _Mood, weather: Weather, ledger: Ledger) -> None:
         self._sent = sent
         self._request = request
         self._vendor = BY_NAME[sent.provider]
         self._dice = dice
         self._weather = weather
         self._ledger = ledger
-        self._is_stubborn = mood.chance(5)
-        """Whether it says the same in each round of this turn, and reads on."""
+        self._mood = mood
 
     async def answer(self, on_delta: Delta) -> Report:
         dice, vendor, weather = self._dice, self._vendor, self._weather
@@ -189,7 +199,7 @@ class _Answering:
             return self._error(429, "rate_limit_exceeded", "slow down", {"retry-after": str(seconds)})
         if (vendor.name, weather.keys[vendor.name]) in weather.revoked:
             return self._error(401, "invalid_api_key", "the key is not valid")
-        if vendor.trigger.encode() in self._sent.body:
+        if vendor.trigger.encode() in self._sent.body or (self._mood.is_offended and self._was_answered()):
             return await self._refusal(on_delta)
         if dice.chance(weather.failure_percent):
             return await self._failure(on_delta)
@@ -213,7 +223,7 @@ class _Answering:
 
     def _success(self) -> Reply:
         dice = self._dice
-        if self._is_stubborn:
+        if self._mood.is_stubborn:
             page = _called("look", {"n": f"k{dice.below(PAGES)}"})
             return Reply(label="stubborn", words=[Word(kind="text", text="Once more. "), page])
         if dice.chance(42):
@@ -227,6 +237,9 @@ class _Answering:
         if odd == 2:  # noqa: PLR2004 -- the third case of twelve
             return Reply(label="other", words=[self._text()], model="another-model")
         return Reply(label="text", words=[self._text()])
+
+    def _was_answered(self) -> bool:
+        return any(row.kind == "reply" for row in self._ledger.rows.get(self._sent.thread, []))
 
     def _argument(self) -> str:
         dice, sent = self._dice, self._sent

@@ -23,6 +23,8 @@ from stoic.testing.simulation.setting import Violation
 from stoic.testing.simulation.world import World
 
 _HOUR_MS = 3_600_000
+_SLOW = 1_000
+"""Numbers what is heard after hours, beside what is done then."""
 _LAPSES_MS = (60_000, 15 * 60_000, 15 * 60_000, _HOUR_MS, 6 * _HOUR_MS, 30 * _HOUR_MS)
 
 
@@ -84,6 +86,9 @@ class People:
             chosen -= share
         if world.setting.is_slow and dice.chance(50):
             await world.lapse(dice.pick(_LAPSES_MS))
+            repairs = [thread for thread in world.threads if thread.startswith("repair")]
+            if repairs and deed.process.is_alive:
+                await self.tell_event(replace(deed, number=_SLOW + number, thread=dice.pick(repairs)))
 
     async def say(self, deed: Deed) -> None:
         """Send a message and wait for its turn."""
@@ -196,6 +201,11 @@ class People:
         if notes.START_ANEW not in str(said):
             shut = Violation(6, f"who came to {task}, a tombstone, by {way} was told {said}")
             self._world.ledger.violate(shut)
+
+    async def hear_of_refused(self, process: Process) -> None:
+        """Ask after every task that ended by refusal, once all is at rest."""
+        for task in self._world.ledger.tombstoned:
+            await self._hear_of(task, process.desk.stop)
 
     async def _hear_of(self, task: str, ask: Callable[[str], Coroutine[Any, Any, Record]]) -> Record:
         """Return what is told of a task; after a refusal it is looked at."""

@@ -187,10 +187,13 @@ async def _settle(world: World, people: People) -> None:
             if isinstance(channel, SimulatedChannel):
                 channel.fails = False
         await _rest(world, people, last)
+        for stored in await world.store.notices(states=("failed",)):
+            ledger.given_up[stored.notice.key] = stored.attempts
         for _ in range(3):
             await world.lapse(_CLAIM_MS)  # what a process that died had taken is free again
             await last.spawn(last.outbox.deliver_due(by_hand=True))
             await _rest(world, people, last)
+        await last.spawn(people.hear_of_refused(last))
         await last.spawn(last.end())
 
 

@@ -10,6 +10,8 @@ from stoic.testing.simulation.ledger import Ledger, Ran, Sent, Taken
 from stoic.testing.simulation.setting import DAILY_NOTICES, hold
 
 _OPENS = frozenset({"message", "event", "wake", "grant"})
+_FEW_ATTEMPTS = 3
+"""After so many attempts no notice is given up."""
 _DAY_MS = 24 * 3_600_000
 _OF_ONE_THING = frozenset({"approval_wanted", "unknown_operation", "stuck_loop", "turn_ended"})
 """Notices about one call or one turn: what one can do about it names it."""
@@ -176,6 +178,8 @@ class Notices(Watching):
         heard = Counter(key for _, key in self.ledger.heard)
         for key, notice in by_key.items():
             hold(notice.priority != "critical" or heard[key], 13, lambda key=key: f"nobody was told {key}")
+        early = {key: attempts for key, attempts in self.ledger.given_up.items() if attempts <= _FEW_ATTEMPTS}
+        hold(not early, 13, lambda: f"given up after so few attempts: {early}")
         if not self.ledger.has_disturbance:
             twice = [key for key, times in heard.items() if times > 1]
             hold(not twice, 13, lambda: f"told twice: {twice}")

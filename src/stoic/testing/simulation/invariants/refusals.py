@@ -47,7 +47,7 @@ class Probes(Watching):
             )
 
     def stepped(self, taken: Taken) -> None:
-        """A count grows by one real refusal at a time."""
+        """A count grows by one real refusal at a time, and a probe that is refused is not sent again with less."""
         thread = taken.lease.thread
         for row in taken.step.rows:
             request = row.content.get("request_id") if row.kind == "attempt" else row.meta.get("request_id")
@@ -61,6 +61,10 @@ class Probes(Watching):
                 most = max(before, 1) if self.ledger.is_human(thread) else before + 1
                 hold(count <= most, 2, lambda row=row, n=before: f"{thread} counts from {n} to {row.content}")
                 self._cards[key] = (count, content["refused_at"])
+            elif row.kind == "quarantine" and row.content["step"]:
+                key = (thread, row.generation, self.ledger.fingerprints.get(thread, ""), row.content["provider"])
+                is_first = key not in self._cards or self.ledger.is_human(thread)
+                hold(is_first, 2, lambda row=row: f"a probe of {thread} is more than one send: {row.content}")
             elif sent is None:
                 continue
             elif row.kind == "reply":
