@@ -381,6 +381,7 @@ class _ReachedStore:
             ledger.tell(f"{process.name} is rejected on {lease.thread}")
             raise
         except RejectedStepError as error:
+            ledger.lose_answers(process.name, lease.thread)
             ledger.surprise(f"the store rejects a step of {process.name}: {error}")
             raise
         if fate == "after":

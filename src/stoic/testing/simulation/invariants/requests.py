@@ -70,6 +70,19 @@ class RetryBudget(Watching):
         super().__init__(ledger)
         self._failed: Counter[tuple[str, int, int, str, int]] = Counter()
         self._parks: Counter[tuple[str, int]] = Counter()
+        self._newest: dict[tuple[str, str], Sent] = {}
+        """The newest send of each thread in each process."""
+
+    def sent(self, sent: Sent) -> None:
+        """What came of the send before is stored, or was lost."""
+        before = self._newest.get((sent.thread, sent.process))
+        self._newest[sent.thread, sent.process] = sent
+        is_known = before is None or before.id in self.ledger.settled or before.id in self.ledger.lost
+        hold(
+            is_known or (before is not None and before.is_summary),
+            15,
+            lambda: f"{sent.id} of {sent.thread} is sent, and no attempt of the log accounts for {before and before.id}",
+        )
 
     def stepped(self, taken: Taken) -> None:
         """Count the round's failures."""
