@@ -49,6 +49,10 @@ fuzz times="20":
 sim minutes="3":
     stoic sim --minutes {{ minutes }}
 
+# Hunt the deliberate faults whose names have these words, from seed 0, with simulated worlds; no words: all of them.
+faults *words:
+    python -m tests.simulation.faulty_copies {{ words }}
+
 # Kill that many processes at random moments, three at a time on one database: a program of 20 threads and two of `stoic up`.
 crash-all kills="500":
     STOIC_CRASH_KILLS={{ kills }} pytest -q -s tests/crash/test_kill.py
