@@ -384,8 +384,8 @@ FAULTS = (
         6,
         (
             "runtime/tasks.py",
-            '        if record.is_stopped:\n            raise UsageError(f"task {task}: {notes.START_ANEW}")\n',
-            "",
+            "        if record.is_stopped:\n            raise",
+            "        if record.is_stopped is None:\n            raise",
         ),
         seed=25,
         turns=622,
@@ -395,8 +395,8 @@ FAULTS = (
         6,
         (
             "runtime/threads.py",
-            '                    if ran.is_stopped:\n                        raise UsageError(f"thread {self.id}: {notes.START_ANEW}")\n                    return',
-            "                    return",
+            "                    if ran.is_stopped:\n                        raise",
+            "                    if ran.is_stopped is None:\n                        raise",
         ),
         seed=2,
         turns=75,
@@ -406,8 +406,8 @@ FAULTS = (
         6,
         (
             "runtime/tasks.py",
-            '        if above.is_stopped:\n            raise UsageError(f"thread {owner}: {notes.START_ANEW}")\n',
-            "",
+            "        if above.is_stopped:\n            raise",
+            "        if above.is_stopped is None:\n            raise",
         ),
         seed=3,
         turns=99,
@@ -424,8 +424,8 @@ FAULTS = (
         6,
         (
             "runtime/boundaries.py",
-            '    if any(row.kind == TOMBSTONE_KIND for row in loaded.rows):\n        raise UsageError(f"thread {entry.thread}: {notes.START_ANEW}")\n',
-            "",
+            "    if any(row.kind == TOMBSTONE_KIND for row in loaded.rows):\n        raise",
+            "    if loaded.rows is None:\n        raise",
         ),
         seed=4,
         turns=138,
@@ -435,8 +435,8 @@ FAULTS = (
         (5, 6),
         (
             "runtime/forking.py",
-            '    if history.tombstone is not None:\n        raise UsageError(f"thread {source}: {notes.START_ANEW}")\n',
-            "",
+            "    if history.tombstone is not None:\n        raise",
+            "    if history is None:\n        raise",
         ),
         seed=6,
         turns=212,
@@ -456,14 +456,7 @@ FAULTS = (
     fault(
         "an operation that was cut off runs again without its status being asked",
         7,
-        (
-            "core/calls.py",
-            "    tool = ctx.plan.tools.get(operation.tool)\n    safe =",
-            (
-                '    answer = "not_done" if answer == "unknown" else answer\n'
-                "    tool = ctx.plan.tools.get(operation.tool)\n    safe ="
-            ),
-        ),
+        ("core/calls.py", '    if answer == "not_done" or (safe', '    if answer != "done" or (safe'),
         seed=11,
         turns=304,
     ),
@@ -472,8 +465,8 @@ FAULTS = (
         7,
         (
             "core/calls.py",
-            '    if tool is None or not tool.has_status:\n        return "unknown"\n',
-            '    if tool is None or not tool.has_status:\n        return "unknown"\n    if operation.runs == 1:\n        return "not_done"\n',
+            '    if not can_be_asked(ctx, operation):\n        return "unknown", []\n',
+            '    if not can_be_asked(ctx, operation):\n        return "unknown", []\n    if operation.runs == 1:\n        return "not_done", []\n',
         ),
         seed=13,
         turns=359,
@@ -483,7 +476,7 @@ FAULTS = (
         7,
         (
             "core/calls.py",
-            "    safe = tool is not None and (tool.idempotent or tool.keyed)\n",
+            "    safe = tool is not None and (tool.idempotent or (tool.keyed and not tool.has_status))\n",
             "    safe = tool is not None\n",
         ),
         seed=11,

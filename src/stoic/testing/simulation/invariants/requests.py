@@ -81,7 +81,9 @@ class RetryBudget(Watching):
         hold(
             is_known or (before is not None and before.is_summary),
             15,
-            lambda: f"{sent.id} of {sent.thread} is sent, and no attempt of the log accounts for {before and before.id}",
+            lambda: (
+                f"{sent.id} of {sent.thread} is sent, and no attempt of the log accounts for {before and before.id}"
+            ),
         )
 
     def stepped(self, taken: Taken) -> None:
