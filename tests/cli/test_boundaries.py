@@ -107,7 +107,7 @@ def test_a_refused_summary_says_so_offers_a_fresh_start_and_changes_nothing(benc
         done = compact(bench, provider)
         assert done.returncode == 5
         assert done.stdout.startswith("not summed up: openai-chat:m refused to sum up the conversation")
-        assert "The history is unchanged. A fresh start leaves it behind (`stoic fresh THREAD`)" in done.stdout
+        assert "The history is unchanged. A fresh start leaves it behind (`stoic fresh t`)" in done.stdout
         assert "! normal notice: openai-chat:m refused to sum up" in done.stderr
         assert "stoic fresh t" in done.stderr
         talk(bench, provider, "three")

@@ -265,7 +265,7 @@ def test_images_go_with_the_next_message_alone_and_can_be_taken_back(bench):
         ("/stauts", "there is no command /stauts; did you mean /status?"),
         ("/xyzzy", "there is no command /xyzzy; /help lists those there are"),
         ("/switch", "/switch needs a model, such as /switch openai-chat:NAME"),
-        ("/switch nonsense", "model 'nonsense'"),
+        ("/switch nonsense", "nonsense names no model; write /switch PROVIDER:NAME"),
         ("/thread none", "there is no thread 'none'"),
         ("/resume", "nothing is open here"),
         ("/cancel", "no turn is open; Ctrl-C stops one that runs"),
