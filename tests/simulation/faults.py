@@ -71,7 +71,7 @@ FAULTS = (
             "    if refused and not call.call.arguments:\n        return ToolEvidence(",
         ),
         seed=20,
-        turns=473,
+        turns=466,
     ),
     fault(
         "a notice quotes the call that waits for a person",
@@ -111,7 +111,7 @@ FAULTS = (
         1,
         ("core/generation.py", "content=shown_content(row),", "content=row.content,"),
         seed=50,
-        turns=1292,
+        turns=1283,
         small_windows=True,
     ),
     fault(
@@ -124,14 +124,14 @@ FAULTS = (
         ),
         ("core/quarantine/forms.py", "if isinstance(content.get(name), str)}", "if name in content}"),
         seed=2,
-        turns=65,
+        turns=62,
     ),
     fault(
         "a page that was withheld is sent when it is read again",
         1,
         ("core/refused.py", "    if not ctx.history.has_withheld:\n", "    if ctx.history.has_withheld:\n"),
         seed=6,
-        turns=196,
+        turns=190,
     ),
     fault(
         "a placeholder keeps the body behind it, and is told by how it begins",
@@ -161,7 +161,7 @@ FAULTS = (
             'elif row.kind != "compaction" and not ctx.state.ladder:',
         ),
         seed=6,
-        turns=188,
+        turns=181,
     ),
     # ---- 2: few probes ----------------------------------------------------------------------------
     fault(
@@ -172,8 +172,8 @@ FAULTS = (
             '    return "no" if due_ms is None or now_ms < due_ms else "probe"\n',
             '    return "no" if due_ms is not None and now_ms < due_ms else "probe"\n',
         ),
-        seed=1,
-        turns=63,
+        seed=3,
+        turns=107,
         is_slow=True,
     ),
     fault(
@@ -196,7 +196,7 @@ FAULTS = (
             "PROBE_DELAYS_MS[0]\n\n    @property\n    def probes_used",
         ),
         seed=20,
-        turns=472,
+        turns=465,
     ),
     fault(
         "a probe climbs the ladder",
@@ -207,7 +207,7 @@ FAULTS = (
             "    is_first = True\n",
         ),
         seed=6,
-        turns=219,
+        turns=212,
     ),
     # ---- 3: refused bytes -------------------------------------------------------------------------
     fault(
@@ -219,14 +219,14 @@ FAULTS = (
             "        memory=[],\n",
         ),
         seed=4,
-        turns=140,
+        turns=137,
     ),
     fault(
         "refused bytes are sent again after minutes",
         3,
         ("core/refusal.py", "REMEMBERED_MS = 6 * HOUR_MS\n", "REMEMBERED_MS = 6 * MINUTE_MS\n"),
         seed=4,
-        turns=140,
+        turns=137,
     ),
     fault(
         "what a task is told counts as a person's message",
@@ -237,7 +237,7 @@ FAULTS = (
             "        return self.state.is_human\n",
         ),
         seed=4,
-        turns=151,
+        turns=148,
     ),
     # ---- 4: no other provider ---------------------------------------------------------------------
     fault(
@@ -249,7 +249,7 @@ FAULTS = (
             "    if not _may_move(ctx) and ctx.state.is_exhausted:\n        return None",
         ),
         seed=3,
-        turns=107,
+        turns=104,
     ),
     fault(
         "an outage leads round a round that was refused and sent again with less",
@@ -260,7 +260,7 @@ FAULTS = (
             "        return bool(self.refusals)\n",
         ),
         seed=3,
-        turns=107,
+        turns=104,
     ),
     fault(
         "a chat whose ladder is exhausted asks the next candidate",
@@ -297,7 +297,7 @@ FAULTS = (
             "        rows = [_event_row(ctx, entry) for entry in entries[-1:]]\n",
         ),
         seed=1,
-        turns=49,
+        turns=38,
     ),
     fault(
         "a message makes events that are unread disappear",
@@ -330,7 +330,7 @@ FAULTS = (
             "        wake_at_ms=None,\n",
         ),
         seed=12,
-        turns=487,
+        turns=474,
         is_slow=True,
     ),
     fault(
@@ -342,7 +342,7 @@ FAULTS = (
             'told = next((row for row in reversed(rows) if row.kind == "outcome" and turn), None)',
         ),
         seed=5,
-        turns=181,
+        turns=174,
     ),
     # ---- 6: doors ---------------------------------------------------------------------------------
     fault(
@@ -354,7 +354,7 @@ FAULTS = (
             "",
         ),
         seed=1,
-        turns=40,
+        turns=50,
     ),
     fault(
         "neither the core nor the store has a door behind a tombstone",
@@ -370,7 +370,7 @@ FAULTS = (
             "",
         ),
         seed=1,
-        turns=42,
+        turns=50,
     ),
     fault(
         "a refused task gets no tombstone",
@@ -387,8 +387,8 @@ FAULTS = (
             "        if record.is_stopped:\n            raise",
             "        if record.is_stopped is None:\n            raise",
         ),
-        seed=25,
-        turns=622,
+        seed=26,
+        turns=631,
     ),
     fault(
         "a message that is sent by its thread knocks at a tombstone and nobody says so",
@@ -399,7 +399,7 @@ FAULTS = (
             "                    if ran.is_stopped is None:\n                        raise",
         ),
         seed=2,
-        turns=75,
+        turns=72,
     ),
     fault(
         "a tombstoned task may own new tasks",
@@ -410,7 +410,7 @@ FAULTS = (
             "        if above.is_stopped is None:\n            raise",
         ),
         seed=3,
-        turns=99,
+        turns=96,
     ),
     fault(
         "a tombstoned task may be switched to another model",
@@ -428,7 +428,7 @@ FAULTS = (
             "    if loaded.rows is None:\n        raise",
         ),
         seed=4,
-        turns=138,
+        turns=135,
     ),
     fault(
         "a tombstoned task may be forked",
@@ -439,7 +439,7 @@ FAULTS = (
             "    if history is None:\n        raise",
         ),
         seed=6,
-        turns=212,
+        turns=205,
     ),
     # ---- 7: no write twice ------------------------------------------------------------------------
     fault(
@@ -457,8 +457,8 @@ FAULTS = (
         "an operation that was cut off runs again without its status being asked",
         7,
         ("core/calls.py", '    if answer == "not_done" or (safe', '    if answer != "done" or (safe'),
-        seed=11,
-        turns=304,
+        seed=1,
+        turns=43,
     ),
     fault(
         "an operation that was cut off counts as not done where its tool has a status function",
@@ -469,7 +469,7 @@ FAULTS = (
             '    if not can_be_asked(ctx, operation):\n        return "unknown", []\n    if operation.runs == 1:\n        return "not_done", []\n',
         ),
         seed=13,
-        turns=359,
+        turns=352,
     ),
     fault(
         "any tool's operation may run again after its process died",
@@ -479,8 +479,8 @@ FAULTS = (
             "    safe = tool is not None and (tool.idempotent or (tool.keyed and not tool.has_status))\n",
             "    safe = tool is not None\n",
         ),
-        seed=11,
-        turns=304,
+        seed=1,
+        turns=43,
     ),
     fault(
         "the ends of calls are not written down",
@@ -520,7 +520,7 @@ FAULTS = (
             "    if operation.effect in EFFECTS and not timed_out and _may_have_happened(chain):\n",
         ),
         seed=6,
-        turns=210,
+        turns=203,
     ),
     # ---- 8: whole calls only ----------------------------------------------------------------------
     fault(
@@ -537,7 +537,7 @@ FAULTS = (
             "    if not reading.ended and not reading.stream:  # a body",
         ),
         seed=8,
-        turns=246,
+        turns=239,
     ),
     fault(
         "a new finish reason counts as a normal end",
@@ -607,7 +607,7 @@ FAULTS = (
             "from collections.abc import Mapping, Sequence\n\nfrom msgspec.structs import replace\n",
         ),
         seed=4,
-        turns=144,
+        turns=141,
     ),
     # ---- 10: accepted rows stay -------------------------------------------------------------------
     fault(
@@ -668,7 +668,7 @@ FAULTS = (
             '    switches = [other for other in before if other.kind == "switch"]\n',
         ),
         seed=22,
-        turns=515,
+        turns=508,
     ),
     # ---- 12: what subscribers see -----------------------------------------------------------------
     fault(
@@ -702,8 +702,8 @@ FAULTS = (
             "        for event in narrate(rows, command.operations, self._live.history):\n            self._emit(event)\n        return Committed",
             "        return Committed",
         ),
-        seed=4,
-        turns=151,
+        seed=1,
+        turns=50,
     ),
     # ---- 13: notices ------------------------------------------------------------------------------
     fault(
@@ -745,7 +745,7 @@ FAULTS = (
             "        used = 0\n",
         ),
         seed=2,
-        turns=88,
+        turns=76,
     ),
     # ---- 14: any prefix renders --------------------------------------------------------------------
     fault(
@@ -754,10 +754,10 @@ FAULTS = (
         (
             "core/endings.py",
             "        rows.append(result_row(ctx, operation, text, FailureClass.CANCELLED))\n",
-            "        rows += [result_row(ctx, operation, text, FailureClass.CANCELLED)] if begun else []\n",
+            "        rows += [result_row(ctx, operation, text, FailureClass.CANCELLED)] if _has_begun(ctx, operation) else []\n",
         ),
         seed=7,
-        turns=227,
+        turns=220,
     ),
     fault(
         "a call that has no result yet is shown without one",
@@ -821,7 +821,7 @@ FAULTS = (
             ),
         ),
         seed=3,
-        turns=86,
+        turns=83,
     ),
     # ---- 16: a skip moves no clock -----------------------------------------------------------------
     fault(
@@ -848,7 +848,7 @@ FAULTS = (
             "    copied = card(replace(known, refused_at_ms=ctx.now_ms), skipped=True)\n",
         ),
         seed=3,
-        turns=86,
+        turns=83,
     ),
     # ---- 17: nothing goes on for ever --------------------------------------------------------------
     fault(
@@ -867,7 +867,7 @@ FAULTS = (
             "    if failure in _NUDGES:\n",
         ),
         seed=6,
-        turns=203,
+        turns=196,
     ),
     # ---- 18: the fence ----------------------------------------------------------------------------
     fault(
@@ -875,7 +875,7 @@ FAULTS = (
         (0, 18),
         ("store/rules.py", "    check_lease(state, lease)\n    phase, parked", "    phase, parked"),
         seed=1,
-        turns=52,
+        turns=49,
     ),
     fault(
         "the store asks for the lease only where a step has rows",
@@ -885,7 +885,7 @@ FAULTS = (
             "    check_lease(state, lease)\n    phase, parked",
             "    if step.rows:\n        check_lease(state, lease)\n    phase, parked",
         ),
-        seed=24,
-        turns=590,
+        seed=31,
+        turns=773,
     ),
 )
