@@ -61,7 +61,7 @@ def test_the_decision_is_in_the_log(bench):
     bench.stoic("operations", "resolve", "t.1.1.0", "done")
     rows = json.loads(bench.stoic("show", "t", "--json").stdout)["rows"]
     assert [(row["kind"], row["visible"]) for row in rows][-1] == ("resolution", False)
-    assert "resolution" in bench.stoic("show", "t").stdout
+    assert "a person says: t.1.1.0 of shell is done" in bench.stoic("show", "t").stdout
 
 
 def test_wrong_usage_is_one_line(bench):
