@@ -309,7 +309,7 @@ def test_a_refused_summary_of_what_no_longer_fits_offers_a_fresh_start(tmp_path)
             await thread.run("question 0")
             ended = outcome(await thread.run("question 1", bench.emit))
             assert (ended.failure_class, ended.recovers_with) == ("context_length", "boundary")
-            assert "stoic fresh THREAD" in ended.message
+            assert "stoic fresh t" in ended.message
             assert "compaction_failed" in bench.kinds()
             (stored,) = await runtime.store.notices()
             assert stored.notice.actions[0] == "stoic fresh t"
