@@ -1,6 +1,5 @@
 """The functions that a user gives, sync or async alike: whether they can be called as they will be, and calling them."""
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -46,6 +45,8 @@ async def call_to_end(
         with during or nullcontext():
             value = function(*arguments, **named)
         return value if inspect.isawaitable(value) else (end(value),)
+
+    import asyncio  # noqa: PLC0415 -- whoever declares an agent does not need it
 
     value = await asyncio.to_thread(run)
     return end(await value) if inspect.isawaitable(value) else value[0]
