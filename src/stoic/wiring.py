@@ -211,8 +211,7 @@ class Runtime(Engine):
         """
         if days is not None and days < 1:
             raise UsageError(f"days is {days}; it must be at least 1, or None for all there ever was")
-        now_ms = self.clock.now_ms()
-        since_ms = 0 if days is None else now_ms - now_ms % DAY_MS - (days - 1) * DAY_MS
+        since_ms = 0 if days is None else self.clock.now_ms() - (days - 1) * DAY_MS
         return await self.store.spent(root=thread, since_ms=max(since_ms, 0))
 
     def worker(self, **options: Any) -> Worker:

@@ -2,12 +2,12 @@
 
 import shutil
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import IO
 
 from stoic.cli.cleaning import shortened
 from stoic.cli.screen import Screen, Style
 from stoic.cli.wording import Line
+from stoic.moments import date_of
 
 
 class Board:
@@ -46,9 +46,7 @@ class Board:
 
     def say(self, line: Line) -> None:
         """Write one line with its time, above the status."""
-        stamped = Line(
-            text=f"{datetime.fromtimestamp(self._now_ms() / 1000, UTC):%H:%M:%S} {line.text}", style=line.style
-        )
+        stamped = Line(text=f"{date_of(self._now_ms()):%H:%M:%S} {line.text}", style=line.style)
         self._write(lambda: self._say(stamped))
 
     def show_status(self, text: str) -> None:

@@ -212,7 +212,7 @@ class Sitting:
         self._say(f"thread {self._thread.id} · {state.said() if state else 'new'}")
         binding, mode = (state.binding, state.mode) if state else (None, None)
         self._say(f"model {binding or self._prepared.agent.model}, mode {mode or DEFAULT_MODE}")
-        spent = await self._runtime.store.spent(root=self._thread.id)
+        spent = await self._runtime.spent(thread=self._thread.id)
         self._say(
             f"spent {cost_said(spent.cost_usd)} where the price is known, {spent.tokens:,} tokens, with its tasks"
         )

@@ -63,8 +63,7 @@ def spent(*, days: int, thread: str | None, as_json: bool, stdout: IO[str]) -> i
     if thread is None:
         today = sum((each.spent for each in found if each.day_ms == today_ms), Spent())
         for use in uses("day", settings.per_day, today):
-            told = budget_said({"scope": use.scope, "bound": use.bound, "used": use.used, "limit": use.limit})
-            stdout.write(style(told, "red" if use.is_full else "yellow" if use.is_near else "plain") + "\n")
+            stdout.write(style(budget_said(use), "red" if use.is_full else "yellow" if use.is_near else "plain") + "\n")
     return exits.COMPLETED
 
 

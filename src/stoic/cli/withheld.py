@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from stoic.cli.cleaning import one_line
 from stoic.cli.refusals import quarantine_said, refusal_said, refuser
 from stoic.cli.wording import Line, budget_said, fell_back
+from stoic.core.budget import Use
 from stoic.records import Json, Row
 
 HIDDEN = "[hidden: quarantined]"
@@ -89,7 +90,7 @@ LINES: dict[str, Callable[[Json], Line]] = {
     "refusal": lambda content: Line(text=f"    {refusal_said(content)}", style="yellow"),
     "refusal_stop": _ended,
     "fallback": _fallback,
-    "budget": lambda content: Line(text=f"    {budget_said(content)}", style="yellow"),
+    "budget": lambda content: Line(text=f"    {budget_said(Use(**content))}", style="yellow"),
     "wake": lambda _: Line(text="  woken without anything new", style="dim"),
     "status": _status,
     "resolution": _resolution,

@@ -7,6 +7,7 @@ import msgspec
 from stoic.cli.cleaning import json_text, one_line, quoted, shortened, stripped
 from stoic.cli.refusals import quarantine_said, refusal_said
 from stoic.cli.waiting import waits_said
+from stoic.core.budget import SCOPES, Use, amounts
 from stoic.events import (
     AttemptFailed,
     BudgetNear,
@@ -261,20 +262,15 @@ def _detour(event: _Detour) -> str:
         case Refused():
             return refusal_said(msgspec.to_builtins(event))
         case BudgetNear():
-            return budget_said(msgspec.to_builtins(event))
+            return budget_said(Use(scope=event.scope, bound=event.bound, used=event.used, limit=event.limit))
 
 
-_SCOPES = {"turn": "in this turn", "thread": "in this thread and its tasks", "day": "today (UTC), by all threads"}
-
-
-def budget_said(content: Json) -> str:
+def budget_said(use: Use) -> str:
     """Say how far a bound is used up."""
-    used, limit = (
-        f"{content[each]:,.2f}" if content["bound"] == "cost_usd" else f"{content[each]:,.0f}"
-        for each in ("used", "limit")
-    )
-    unit = "USD" if content["bound"] == "cost_usd" else content["bound"]
-    return f"{used} of {limit} {unit} are used {_SCOPES[content['scope']]}"
+    used, limit = amounts(use)
+    unit = "USD" if use.bound == "cost_usd" else use.bound
+    by = ", by all threads" if use.scope == "day" else ""
+    return f"{used} of {limit} {unit} are used {SCOPES[use.scope]}{by}"
 
 
 def _failed(event: AttemptFailed) -> str:

@@ -12,7 +12,8 @@ WARN_AT_SHARE = 0.8
 
 _DECIMALS = 10
 """Of a dollar: a thousandth of what the cheapest token costs."""
-_OF = {"turn": "in this turn", "thread": "in this thread and its tasks", "day": "today (UTC)"}
+SCOPES = {"turn": "in this turn", "thread": "in this thread and its tasks", "day": "today (UTC)"}
+"""Where a bound of each scope holds."""
 _OF_TURN = {
     "rounds": "max_rounds",
     "tokens": "max_tokens_per_turn",
@@ -154,7 +155,15 @@ def reached(use: Use) -> str:
             amount = f"at {in_decimals(use.used)} USD"
         case _:
             amount = f"after {use.used:,.0f} seconds{'' if use.scope == 'turn' else ' of work'}"
-    return f"{amount} {_OF[use.scope]}, the limit being {in_decimals(use.limit)} ({name})"
+    return f"{amount} {SCOPES[use.scope]}, the limit being {in_decimals(use.limit)} ({name})"
+
+
+def amounts(use: Use) -> tuple[str, str]:
+    """Return what is used and the limit as a person reads them; of a limit below a dollar every decimal counts."""
+    if use.bound == "cost_usd" and use.limit < 1:
+        return in_decimals(use.used), in_decimals(use.limit)
+    decimals = 2 if use.bound == "cost_usd" else 0
+    return f"{use.used:,.{decimals}f}", f"{use.limit:,.{decimals}f}"
 
 
 def in_decimals(amount: float) -> str:

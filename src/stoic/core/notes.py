@@ -4,13 +4,13 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from difflib import get_close_matches
 
 import msgspec
 
 from stoic.core.classify.verdict import Verdict
 from stoic.core.failures import Axis, FailureClass
+from stoic.moments import date_of
 from stoic.records import Json, Operation, Refusal
 
 _MARK = re.compile(r"[\W_]*+(?=runtime)", re.IGNORECASE)
@@ -398,7 +398,7 @@ def closed_route(
         )
     again = f"`stoic health retry {shlex.quote(f'{provider}:{model}')}`"
     if until_ms is not None:
-        until = f"until {datetime.fromtimestamp(until_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+        until = f"until {date_of(until_ms):%Y-%m-%d %H:%M:%S} UTC"
         return (
             f"{provider}:{model} is closed after {failure} {until}, {_span(until_ms - now_ms)} from now; nothing was sent. Try "
             f"again then, or say {again}."

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from stoic.core import notes
-from stoic.core.budget import Use, in_decimals
+from stoic.core.budget import SCOPES, Use, amounts
 from stoic.core.commands import Route
 from stoic.core.notice_forms import DIGEST, FORMS
 from stoic.core.quarantine import NeutralEvent
@@ -160,17 +160,16 @@ def compaction_refused(thread: str, segment: str, route: Route, category: str | 
 def budget(thread: str, use: Use, now_ms: int) -> Notice:
     """Say that what a thread or a day may take is nearly or wholly used; a limit that was changed is said again."""
     of_day = use.scope == "day"
-    is_small = use.bound == "cost_usd" and use.limit < 1
-    figures = in_decimals if is_small else ("{:,.2f}" if use.bound == "cost_usd" else "{:,.0f}").format
+    used, limit = amounts(use)
     return _notice(
         "budget_reached" if use.is_full else "budget_near",
         thread,
         whose=f"{_date(now_ms) if of_day else thread}:{use.limit}",
         bound=use.bound,
         unit={"cost_usd": "USD", "seconds": "seconds of work"}.get(use.bound, use.bound),
-        used=figures(use.used),
-        limit=figures(use.limit),
-        scope="today (UTC)" if of_day else "in this thread and its tasks",
+        used=used,
+        limit=limit,
+        scope=SCOPES[use.scope],
         until="midnight (UTC), or a higher limit" if of_day else "its limit is raised",
     )
 

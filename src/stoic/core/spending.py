@@ -35,5 +35,4 @@ def _warn(ctx: Context, near: list[Use]) -> Part[None]:
 
 
 def _warning(ctx: Context, use: Use) -> Draft:
-    content = {"scope": use.scope, "bound": use.bound, "used": use.used, "limit": use.limit}
-    return draft(ctx, role="system", kind="budget", content=content)
+    return draft(ctx, role="system", kind="budget", content=use)

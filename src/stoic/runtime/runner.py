@@ -52,7 +52,6 @@ from stoic.errors import BrokenInvariantError, UnsendableError
 from stoic.events import RoundRolledBack, ToolStarted
 from stoic.ports import Outside
 from stoic.records import (
-    DAY_MS,
     Draft,
     Health,
     InboxEntry,
@@ -164,6 +163,8 @@ class Runner:
         self._cancel = cancel
         self._spent_until_ms = outside.clock.now_ms()
         """Up to when working time is stored."""
+        self._logged: list[Row] | None = None
+        """The log as it was read for the calls of earlier turns, which do not change; None: nobody wanted it."""
         self.released = False
         """Whether the lease went back with the outcome."""
 
@@ -270,7 +271,9 @@ class Runner:
     async def _status(self, command: AskStatus) -> Status | Cancelled:
         operation, arguments = command.operation, command.arguments
         if arguments is None:
-            arguments = arguments_in((await self._store.load(operation.thread)).rows, operation) or ""
+            if self._logged is None:
+                self._logged = (await self._store.load(operation.thread)).rows
+            arguments = arguments_in(self._logged, operation) or ""
         if command.briefly:
             said = await self._execution.status(operation, arguments, seconds=BRIEF_STATUS_SECONDS)
         else:
@@ -283,7 +286,7 @@ class Runner:
         record, now_ms = self._live.record, self._clock.now_ms()
         return SpendingSeen(
             thread=await self._store.spent(root=record.meta.get("root", record.id)),
-            day=await self._store.spent(since_ms=now_ms - now_ms % DAY_MS),
+            day=await self._store.spent(since_ms=now_ms),
             now_ms=now_ms,
         )
 
