@@ -139,3 +139,35 @@ def test_a_turn_that_is_woken_while_its_route_is_still_shut_waits_on_for_the_sam
     world.put("wake")
     assert parked(world).event == waiting.event
     assert len(world.sends) == 1
+
+
+def test_a_ladder_that_another_failure_broke_off_goes_on_where_it_was_in_the_next_turn_that_no_person_opens():
+    # Seed 302216707946: each such break gave the provider a whole ladder more, and the probes came after that.
+    world = world_of([REFUSED, REFUSED, http(404, "model_not_found"), REFUSED], [SHUT])
+    for number in range(3):
+        event(world, number)
+    parked(world)
+    world.put("cancel")
+    run(world)
+    world.health.clear()
+    event(world, 4)
+    ending = run(world)
+    assert isinstance(ending, Outcome)
+    assert ending.reason == "refused"
+    steps = [row.content["step"] for row in world.rows if row.kind == "quarantine" and row.content["step"]]
+    assert steps == [1, 2, 3]
+    assert sum(row.kind == "attempt" and row.content["class"] == "refusal" for row in world.rows) == 4
+
+
+def test_a_person_begins_a_ladder_of_their_own_after_one_that_was_broken_off():
+    world = world_of([REFUSED, REFUSED, http(404, "model_not_found"), REFUSED], [SHUT])
+    for number in range(3):
+        event(world, number)
+    parked(world)
+    world.put("cancel")
+    run(world)
+    world.health.clear()
+    world.message("what came in?")
+    run(world)
+    steps = [row.content["step"] for row in world.rows if row.kind == "quarantine" and row.content["step"]]
+    assert steps[:3] == [1, 2, 1]

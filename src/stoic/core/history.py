@@ -220,8 +220,8 @@ class History:
         """Providers and models that answered in this generation once the view was rendered in its plainest form."""
         self._refusals: dict[tuple[str, str], RefusalState] = {}
         """By fingerprint and provider: what no later reply has cleared. A fingerprint that comes back resumes it."""
-        self._unanswered: set[tuple[str, str]] = set()
-        """Fingerprints and providers that refused a round, without a reply since: it was sent again with less."""
+        self._unanswered: dict[tuple[str, str], int] = {}
+        """Fingerprints and providers that refused a round, without a reply since: by which step it was sent again with less."""
         self._withheld: dict[str, dict[str, tuple[str, str, str | None]]] = {}
         """By fingerprint: the bodies that were quarantined under it, by hash, with the provider, the model and the category."""
         self._not_summed_up: set[tuple[str, str]] = set()
@@ -299,6 +299,10 @@ class History:
     def refusal_of(self, provider: str) -> RefusalState | None:
         """Return what a provider's refusals under the current fingerprint have come to; None: there is none."""
         return self._refusals.get((self.fingerprint or "", provider))
+
+    def ladder_of(self, provider: str) -> int:
+        """Return the last step by which a round was sent again that a provider refused and has not answered since; 0: none."""
+        return self._unanswered.get((self.fingerprint or "", provider), 0)
 
     def was_summary_refused(self, provider: str) -> bool:
         """Tell whether a provider refused to sum up this generation, under the current fingerprint."""
@@ -384,7 +388,7 @@ class History:
         self.was_answered = True
         by = (self.fingerprint or "", row.meta.get("provider", ""))
         self._refusals.pop(by, None)
-        self._unanswered.discard(by)
+        self._unanswered.pop(by, None)
         self._answered(self.increment)
         self.increment.clear()
         turn.waits = None
@@ -507,7 +511,8 @@ class History:
         turn.ladders += step > 0 and turn.ladder == 0
         turn.ladder = max(turn.ladder, step)
         if step:
-            self._unanswered.add((self.fingerprint or "", row.content["provider"]))
+            refuser = (self.fingerprint or "", row.content["provider"])
+            self._unanswered[refuser] = max(step, self._unanswered.get(refuser, 0))
         by = (row.content["provider"], row.content["model"], row.content.get("category"))
         self._withheld.setdefault(self.fingerprint or "", {}).update(dict.fromkeys(row.content["bodies"], by))
 

@@ -110,7 +110,9 @@ def _follow(ctx: Context, met: Met) -> Part[Outcome | None]:
     # A probe is one send; and what an exhausted ladder has left is sent once to each further candidate.
     is_first = ctx.history.refusal_of(provider) is None or ctx.is_human
     if fate.ladder and is_first and not state.is_exhausted and (state.ladder or state.ladders < LADDERS_A_TURN):
-        step = next_step(ctx.history.increment, by, done=state.ladder, pointed=met.pointed, renderers=plan.renderers)
+        # Unattended, a ladder that another failure broke off goes on where it was; a person begins a new one.
+        done = state.ladder if ctx.is_human else max(state.ladder, ctx.history.ladder_of(provider))
+        step = next_step(ctx.history.increment, by, done=done, pointed=met.pointed, renderers=plan.renderers)
     if step is None:
         return (yield from _exhausted(ctx, met, fate))
     rows = [*met.attempt, *_quarantine_rows(ctx, step, by, ctx.candidate.route.model)]
