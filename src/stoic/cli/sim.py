@@ -1,5 +1,6 @@
 """`stoic sim`: runs simulated worlds from seeds, on all cores, and tells the story of one in which something does not hold."""
 
+import gc
 import os
 import secrets
 import time
@@ -112,13 +113,20 @@ def _chunks(numbers: Iterator[int], until: float, jobs: int) -> Iterator[_Chunk]
 
 
 def _run_chunk(seeds: list[int], seconds: float) -> Any:
-    """Run some seeds, until one fails or the time is over."""
+    """Run some seeds, until one fails or the time is over.
+
+    A world leaves little behind, and what is left from the start need not be looked through again and again: garbage is
+    collected after each world alone, which makes about a tenth more turns a second.
+    """
+    gc.freeze()
+    gc.disable()
     began, until = time.process_time(), time.monotonic() + seconds
     runs, turns = 0, 0
     for seed in seeds:
         if time.monotonic() >= until:
             break
         ledger, failure = run(varied(seed))
+        gc.collect()
         runs, turns = runs + 1, turns + ledger.turns
         if failure is not None:
             return _Chunk(runs, turns, time.process_time() - began, failure)
