@@ -52,14 +52,20 @@ class Extensions(Watching):
                 self._accepted[accepted[0]] = accepted[1]
 
     def _plain(self, sent: Sent) -> bool:
-        """Tell whether a failure has had this generation rendered in its plainest form for this provider."""
-        return any(
-            row.kind == "attempt"
-            and row.generation == sent.generation
-            and row.content.get("change", {}).get("kind") == "plain"
-            and row.content["provider"] == sent.provider
-            for row in self.ledger.rows[sent.thread]
-        )
+        """Tell whether the thread is rendered in its plainest form for this provider.
+
+        So it is after a failure has made it so, for the rest of the turn; once the provider has answered, for the generation.
+        """
+        turn, was_answered = 0, False
+        for row in self.ledger.rows[sent.thread]:
+            if row.generation != sent.generation:
+                continue
+            if row.kind == "attempt" and row.content["provider"] == sent.provider:
+                is_changed = row.content.get("change", {}).get("kind") == "plain"
+                turn = row.turn if is_changed else turn
+            elif row.kind == "reply" and row.turn == turn and row.meta["provider"] == sent.provider:
+                was_answered = True
+        return was_answered or turn == sent.turn
 
 
 class RetryBudget(Watching):
