@@ -60,6 +60,11 @@ class Outbox:
         self._delivery_seconds = delivery_seconds
         self._lock = asyncio.Lock()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether notices are being sent now."""
+        return self._lock.locked()
+
     async def close(self) -> None:
         """Close the channels."""
         for channel in self.channels:

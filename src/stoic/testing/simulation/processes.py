@@ -164,6 +164,11 @@ class Process:
         self._chores: list[asyncio.Task[None]] = []
         self._delivery: asyncio.Task[None] | None = None
 
+    @property
+    def is_telling(self) -> bool:
+        """Whether it is sending notices now."""
+        return self._delivery is not None and self.outbox.is_busy
+
     # ---- its life -----------------------------------------------------------------------------------
 
     async def begin(

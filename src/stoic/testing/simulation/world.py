@@ -141,6 +141,8 @@ class World:
         """Let time pass in which hearts go on beating; only what waits for the clock happens."""
         self.ledger.tell(f"{ms} ms pass")
         await self.clock.sleep_until(self.clock.now_ms() + _SHORT_MS)  # what takes moments is over by then
+        while any(process.is_alive and process.is_telling for process in self.everybody.values()):
+            await self.clock.sleep_until(self.clock.now_ms() + _SHORT_MS)  # nobody sends a notice for hours
         self.clock.set_forward(ms)
         inner = cast("_WatchedStore", self.store).inner
         for process in self.everybody.values():
