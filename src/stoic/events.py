@@ -344,7 +344,7 @@ class OutcomeReached(Record, frozen=True, omit_defaults=False, tag="outcome", re
     until_ms: int | None = None
     """When a parked turn goes on, or looks again, whatever has come until then; in epoch milliseconds."""
     event: str | None = None
-    """What has to happen for a parked turn to go on, such as `credential openai`."""
+    """What has to happen for a parked turn to go on, such as `credential openai`; `time openai`: it is tried again after an outage."""
     tasks: list[str] = []
     """The threads whose ends a parked turn waits for."""
 

@@ -652,6 +652,6 @@ class Parked(Record, frozen=True):
     tasks: list[str] = []
     """The threads whose ends it waits for."""
     event: str | None = None
-    """What has to happen, such as `credential openai`."""
+    """What has to happen, such as `credential openai`; `time openai`: it is tried again after an outage."""
     thread: str = ""
     turn: int = 0

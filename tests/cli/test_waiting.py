@@ -24,6 +24,10 @@ ASKED = Question(operation="t.1.1.0", tool="shell", effect="exec", arguments="{}
         (Parked(waits_for="event"), "an event"),
         (Parked(waits_for="time", until_ms=UNTIL_MS), f"the time that its provider has stated{UNTIL}"),
         (Parked(waits_for="time", until_ms=UNTIL_MS, event="trial"), f"another turn that tries its model{UNTIL}"),
+        (
+            Parked(waits_for="time", until_ms=UNTIL_MS, event="credential azure, time openai, time groq"),
+            "openai or groq to answer again; the next try is at 2027-01-15 08:00:00 UTC",
+        ),
         (Parked(waits_for="time", until_ms=UNTIL_MS, event="call"), f"a time that its call has named{UNTIL}"),
     ],
 )

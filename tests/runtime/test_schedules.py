@@ -56,6 +56,7 @@ def test_what_is_due_comes_once_and_is_answered_as_an_event(tmp_path):
                 "source_channel": "schedule",
                 "due_ms": due_ms,
                 "missed": 2,
+                "next_due_ms": due_ms + 45 * MINUTE_MS,
             }
             assert outcome(await bench.thread(runtime).resume(bench.emit)).text == "nothing new"
             assert bench.provider.requests[0].holds("Look around.")

@@ -615,8 +615,8 @@ FAULTS = (
         10,
         (
             "core/history.py",
-            "        self.increment.clear()\n        turn.waits = None\n",
-            "        turn.waits = None\n",
+            "        self.increment.clear()\n        turn.waits.now = None\n",
+            "        turn.waits.now = None\n",
         ),
         ("store/rules.py", '    if facts.accepted:\n        return "the row is accepted"\n', ""),
         seed=0,
@@ -627,8 +627,8 @@ FAULTS = (
         (0, 10),
         (
             "core/history.py",
-            "        self.increment.clear()\n        turn.waits = None\n",
-            "        turn.waits = None\n",
+            "        self.increment.clear()\n        turn.waits.now = None\n",
+            "        turn.waits.now = None\n",
         ),
         seed=0,
         turns=21,

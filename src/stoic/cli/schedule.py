@@ -52,6 +52,8 @@ class ScheduleLine(Record, frozen=True, omit_defaults=False):
     """How the thread's last turn ended or where it stands, such as `completed`, `failed` or `stopped`; `new`: none yet."""
     detail: str | None
     """The class of a failure, or the reason of a stop such as `refused`; `input_withheld` where all of the prompt was."""
+    until_ms: int | None
+    """When a turn that waits for a time goes on; None: it does not wait for one."""
 
 
 def add(thread: str, when: str, prompt: str, *, zone: str | None, stdout: IO[str]) -> int:
@@ -226,6 +228,7 @@ def _line(schedule: Schedule, state: ThreadState, waiting: list[str], held_ms: i
         unread=any(entry.startswith(f"schedule:{schedule.id}:") for entry in waiting),
         last_turn=state.state,
         detail=state.detail,
+        until_ms=state.until_ms,
     )
 
 
@@ -234,7 +237,8 @@ def _print(line: ScheduleLine, schedule: Schedule, style: Style, stdout: IO[str]
     if line.held_until is not None and not line.paused:
         when += f" (held back for {duration(HOLD_MS)} after a turn that did not go well; due {_local(schedule, line.next_due_at)})"
     fired = "never yet" if line.last_fired_at is None else _local(schedule, line.last_fired_at)
-    detail = f" ({line.detail})" if line.detail else ""
+    until = "" if line.until_ms is None else f", until {_local(schedule, line.until_ms)}"
+    detail = f" ({line.detail}{until})" if line.detail else ""
     is_withheld = line.last_turn == "completed" and line.detail
     turn = style(f"last turn {line.last_turn}{detail}", "red" if is_withheld else _STYLES.get(line.last_turn, "dim"))
     unread = f" · {style('its last prompt is unread', 'yellow')}" if line.unread else ""

@@ -28,10 +28,13 @@ class ThreadState(Record, frozen=True, omit_defaults=False):
     """The model that a person switched the thread to; None: the agent's own."""
     mode: str | None = None
     """The mode that a person switched the thread to; None: none yet."""
+    until_ms: int | None = None
+    """When a parked turn that waits for a time goes on, in epoch milliseconds; None: it does not by itself."""
 
     def said(self) -> str:
         """Return it for people."""
-        detail = f" ({self.detail})" if self.detail else ""
+        until = f", until {moment(self.until_ms)}" if self.until_ms is not None else ""
+        detail = f" ({self.detail}{until})" if self.detail else ""
         unread = f" · {self.unread} unread" if self.unread else ""
         turns = f"{self.turns} turn{'' if self.turns == 1 else 's'}"
         return f"{turns} · {self.state}{detail}{unread} · {moment(self.last_activity)}"
@@ -73,6 +76,7 @@ def state_of(loaded: Loaded, holder: Owner | None) -> ThreadState:
         unread=len(waiting),
         last_activity=max(times),
         binding=chosen.get("model", history.binding),
+        until_ms=loaded.thread.wake_at_ms if (state, detail) == ("parked", "time") else None,
         mode=chosen.get("mode", history.mode),
     )
 

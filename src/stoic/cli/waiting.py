@@ -3,6 +3,8 @@
 import msgspec
 
 from stoic.cli.cleaning import one_line, quoted
+from stoic.core.failures import Axis
+from stoic.core.history import is_for_cooldown
 from stoic.moments import date_of
 from stoic.records import Json, Parked
 
@@ -19,6 +21,10 @@ def waits_said(parked: Json) -> str:
         parked: the content of the row by which it was parked, as a thread's record has it too
     """
     content = msgspec.convert(parked, Parked)
+    if content.until_ms is not None and is_for_cooldown(parked):
+        causes = [each.partition(" ") for each in (content.event or "").split(", ")]
+        providers = " or ".join(one_line(provider) for axis, _, provider in causes if axis == Axis.TIME)
+        return f"waits for {providers} to answer again; the next try is at {moment(content.until_ms)}"
     until = "" if content.until_ms is None else f" until {moment(content.until_ms)}"
     return f"waits for {_what(content)}{until}"
 

@@ -87,9 +87,15 @@ def _is_of_call(event: str | None) -> bool:
     return event in {"trial", "call"} or (event is not None and event.startswith("tool "))
 
 
-def is_counted(parked: Json) -> bool:
-    """Tell whether a row by which a turn was parked used up its one wait for a route."""
+def is_for_route(parked: Json) -> bool:
+    """Tell whether a row by which a turn was parked says that it waits for a route."""
     return parked["waits_for"] in {"time", "event"} and not _is_of_call(parked.get("event"))
+
+
+def is_for_cooldown(parked: Json) -> bool:
+    """Tell whether a row by which a turn was parked says that it waits for a route that merely cools down."""
+    event: str = parked.get("event") or ""
+    return any(each.startswith("time ") for each in event.split(", "))
 
 
 def calls_of(reply: Row) -> list[CallState]:
@@ -100,6 +106,29 @@ def calls_of(reply: Row) -> list[CallState]:
         CallState(index, CallPart(name=part["name"], arguments=part["arguments"]), f"{prefix}.{index}", reply.round)
         for index, part in enumerate(called)
     ]
+
+
+class RouteWaits:
+    """A turn's waits for routes that were closed."""
+
+    __slots__ = ("cooldowns", "events", "now")
+
+    def __init__(self) -> None:
+        self.now: dict[str, Json] | None = None
+        """What it waits for: None once something was sent again."""
+        self.events = 0
+        """How often it waited for a date that a provider had stated, or for an event."""
+        self.cooldowns = 0
+        """How often it waited for a route that merely cools down."""
+
+    def take(self, parked: dict[str, Json]) -> None:
+        """Take in what the row of a wait says."""
+        if parked == self.now:
+            return  # it was woken in vain, and waits on
+        is_cooldown = is_for_cooldown(parked)
+        self.cooldowns += is_cooldown
+        self.events += not is_cooldown
+        self.now = parked
 
 
 class TurnState:
@@ -135,10 +164,10 @@ class TurnState:
         """The whole answers, by operation: who decided, and maybe with which other arguments."""
         self.parked: dict[str, Json] | None = None
         """What the turn waits for since its newest row; None: it goes on."""
-        self.waits: dict[str, Json] | None = None
-        """What route it waits for: None once something was sent again."""
-        self.parks = 0
-        """How often it waited for a route that was closed."""
+        self.waits = RouteWaits()
+        """How it waited for routes that were closed."""
+        self.next_due_ms: int | None = None
+        """When the schedule whose prompt opened it is due next; None: no schedule did."""
         self.usage = Usage()
         self.cost_usd: float | None = 0.0
         """None once anything was used whose price is not known."""
@@ -382,6 +411,7 @@ class History:
             self.past += len(self.turn.shown) if self.turn else 0
             self.turn = TurnState(row.turn, row.meta.get("entry"), row.created_at)
             self.turn.is_human = row.kind in {"message", "grant"}
+            self.turn.next_due_ms = row.content.get("next_due_ms")
 
     def _fold_reply(self, row: Row) -> None:
         turn = self._open()
@@ -391,7 +421,7 @@ class History:
         self._unanswered.pop(by, None)
         self._answered(self.increment)
         self.increment.clear()
-        turn.waits = None
+        turn.waits.now = None
         turn.failed_attempts = turn.transport_failures = turn.ladder = 0
         turn.retry_at_ms = None
         if turn.plain is not None and turn.plain == (row.meta.get("provider"), row.meta.get("model")):
@@ -436,7 +466,7 @@ class History:
 
     def _fold_attempt(self, row: Row) -> None:
         turn, content = self._open(), row.content
-        turn.waits = None
+        turn.waits.now = None
         turn.failed_attempts += 1
         turn.transport_failures += content["recovers_with"] == "time"
         turn.retry_at_ms = content.get("retry_at_ms")
@@ -537,9 +567,8 @@ class History:
     def _fold_parked(self, row: Row) -> None:
         turn = self._open()
         turn.parked = row.content
-        if is_counted(row.content):
-            turn.parks += 1
-            turn.waits = row.content
+        if is_for_route(row.content):
+            turn.waits.take(row.content)
             if turn.stand_in is not None and turn.stand_in[0] not in self.refusers_under(self.fingerprint or ""):
                 turn.stand_in = None  # afterwards the bound model is asked first again
             turn.transport_failures = 0

@@ -390,21 +390,33 @@ def closed_route(
     until_ms: int | None,
     now_ms: int,
     credential_from: str = "",
+    *,
+    was_sent: bool = False,
 ) -> str:
-    """Say to a person that a route is not asked at the moment, and what opens it; `credential_from` as of `failed`."""
+    """Say to a person that a route is not asked at the moment, and what opens it.
+
+    Args:
+        provider: whose
+        model: likewise
+        failure: the class after which it was closed
+        waits_for: what opens it
+        until_ms: when the clock alone does
+        now_ms: epoch milliseconds
+        credential_from: as of `failed`
+        was_sent: whether the turn had sent something before
+    """
+    nothing = "nothing more was sent" if was_sent else "nothing was sent"
     if waits_for == "trial":
-        return (
-            f"{provider}:{model} is being tried by another turn after {failure}; nothing was sent. Try again shortly."
-        )
+        return f"{provider}:{model} is being tried by another turn after {failure}; {nothing}. Try again shortly."
     again = f"`stoic health retry {shlex.quote(f'{provider}:{model}')}`"
     if until_ms is not None:
         until = f"until {date_of(until_ms):%Y-%m-%d %H:%M:%S} UTC"
         return (
-            f"{provider}:{model} is closed after {failure} {until}, {_span(until_ms - now_ms)} from now; nothing was sent. Try "
+            f"{provider}:{model} is closed after {failure} {until}, {_span(until_ms - now_ms)} from now; {nothing}. Try "
             f"again then, or say {again}."
         )
     remedy = _remedy(Axis(waits_for), credential_from)
-    return f"{provider}:{model} is closed after {failure}; nothing was sent. {remedy} Or say {again}."
+    return f"{provider}:{model} is closed after {failure}; {nothing}. {remedy} Or say {again}."
 
 
 def _span(ms: int) -> str:

@@ -9,7 +9,7 @@ from stoic.core.commands import Claimed, ClaimTrial, Commit, Ending
 from stoic.core.endings import give_up, stop_refused
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.health import Admission, Attempt, Says, admit, attempted, begin_trial, says
-from stoic.core.parking import for_admission, park
+from stoic.core.parking import for_admission, is_over, park
 from stoic.core.plan import Candidate
 from stoic.core.refusal import RefusalState, card, may_send
 from stoic.core.steps import Context, Part, ask, commit, draft
@@ -52,9 +52,7 @@ def _still_waiting(ctx: Context) -> Parked | None:
     parked = ctx.state.parked
     if parked is None or parked["waits_for"] not in {"time", "event"}:
         return None
-    until_ms = parked.get("until_ms")
-    is_over = until_ms is not None and ctx.now_ms >= until_ms
-    if is_over or any(_may_be_asked(ctx, each) for each in ctx.reachable(moves=_may_move(ctx))):
+    if is_over(ctx, parked) or any(_may_be_asked(ctx, each) for each in ctx.reachable(moves=_may_move(ctx))):
         return None
     return msgspec.convert(parked | {"thread": ctx.history.thread, "turn": ctx.state.number}, Parked)
 
@@ -178,6 +176,7 @@ def _nowhere(ctx: Context, candidate: Candidate, admission: Admission) -> Part[E
         admission.until_ms,
         ctx.now_ms,
         candidate.credential_from,
+        was_sent=ctx.state.failed_attempts > 0,
     )
     return (
         yield from give_up(

@@ -51,6 +51,8 @@ class Context:
         """What is known of the candidates' routes, by key."""
         self.trials: set[str] = set()
         """Half-open routes whose one trial is this turn's."""
+        self.has_message = False
+        """Whether a person's message waits behind the turn."""
         self._arrived: dict[str, InboxEntry] = {}
         """Events that came since the last round, by id, in their order."""
 
@@ -69,7 +71,8 @@ class Context:
         return self.state.is_human and not self.is_task
 
     def arrive(self, entries: list[InboxEntry]) -> None:
-        """Note events that wait in the inbox; each is noted once."""
+        """Note what waits in the inbox: a message, and events, each once."""
+        self.has_message = self.has_message or any(entry.kind == "message" for entry in entries)
         for entry in entries:
             if entry.kind == "event":
                 self._arrived[entry.id] = entry

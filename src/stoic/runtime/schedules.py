@@ -64,11 +64,11 @@ async def _attend(store: Store, schedule: Schedule, now_ms: int) -> int:
     if held_ms is not None:
         return held_ms
     following_ms = next_due(schedule, now_ms)
-    await store.fire_schedule(schedule, _entry(schedule, run, now_ms), following_ms)
+    await store.fire_schedule(schedule, _entry(schedule, run, following_ms, now_ms), following_ms)
     return following_ms
 
 
-def _entry(schedule: Schedule, run: Due, now_ms: int) -> InboxEntry:
+def _entry(schedule: Schedule, run: Due, following_ms: int, now_ms: int) -> InboxEntry:
     return InboxEntry(
         id=f"{KIND}:{schedule.id}:{run.due_ms}",
         thread=schedule.thread,
@@ -81,6 +81,7 @@ def _entry(schedule: Schedule, run: Due, now_ms: int) -> InboxEntry:
             "source_channel": KIND,
             "due_ms": run.due_ms,
             "missed": run.missed,
+            "next_due_ms": following_ms,
         },
         created_at=now_ms,
     )

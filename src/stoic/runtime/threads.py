@@ -93,7 +93,8 @@ class Thread:
         """Send a message and return how its turn ended, or what it is parked for.
 
         A turn that was interrupted goes on first. While one is parked the message is kept, and what that turn waits for is
-        returned at once; once it has gone on and ended, the next `resume`, `run` or worker answers the message.
+        returned at once; once it has gone on and ended, the next `resume`, `run` or worker answers the message. One that
+        merely outwaits an outage fails instead, and the message's turn has its input too.
 
         Args:
             text: the message
