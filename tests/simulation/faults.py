@@ -869,6 +869,38 @@ FAULTS = (
         seed=6,
         turns=196,
     ),
+    fault(
+        "a turn waits for its route to cool down again and again",
+        17,
+        (
+            "core/parking.py",
+            (
+                "    if state.waits.cooldowns >= len(COOLDOWN_WAITS_MS):\n        return None\n"
+                "    until_ms = max(min(opening_ms), ctx.now_ms + COOLDOWN_WAITS_MS[state.waits.cooldowns])\n"
+            ),
+            "    until_ms = max(min(opening_ms), ctx.now_ms + COOLDOWN_WAITS_MS[0])\n",
+        ),
+        seed=15,
+        turns=402,
+        outage_percent=30,
+    ),
+    fault(
+        "what a person asked waits for its route to cool down",
+        17,
+        (
+            "core/parking.py",
+            "plan.is_attended or state.is_human or ctx.has_message\n",
+            "plan.is_attended or ctx.has_message\n",
+        ),
+        (
+            "core/parking.py",
+            "    return None if ctx.is_human else for_routes(ctx)\n",
+            "    return for_routes(ctx)\n",
+        ),
+        seed=0,
+        turns=12,
+        outage_percent=30,
+    ),
     # ---- 18: the fence ----------------------------------------------------------------------------
     fault(
         "the store takes steps of a lease that is over, and only the numbers of their rows stop them",

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 from tests.simulation.blocking import blocking_sqlite
 
+from stoic.core.history import is_for_cooldown
 from stoic.testing.simulation import Setting, Violation, run, shorten, simulate, varied
 from stoic.testing.simulation.invariants import watchers
 from stoic.testing.simulation.ledger import Ledger
@@ -97,6 +98,7 @@ def test_the_worlds_contain_what_they_are_meant_to_test():
     failures = {row.content.get("failure") for row in rows if row.kind == "result"}
     assert failures >= {"unknown_tool", "bad_arguments", "tool_denied", "tool_error", "tool_timeout", "cancelled", None}
     assert any(ledger.not_done for ledger in ledgers)
+    assert any(row.kind == "parked" and is_for_cooldown(row.content) for row in rows)
     ran = {each.tool for ledger in ledgers for each in ledger.ran}
     assert ran >= {"look", "pay", "put", "ship", "set", "key", "charge", "watch"}
     assert {each.api for ledger in ledgers for each in ledger.sent} == {"chat", "messages", "responses", "gemini"}

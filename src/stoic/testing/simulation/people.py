@@ -25,6 +25,11 @@ from stoic.testing.simulation.world import World
 _HOUR_MS = 3_600_000
 _SLOW = 1_000
 """Numbers what is heard after hours, beside what is done then."""
+_DARK = 2_000
+"""Numbers what is heard in an outage."""
+_OUTAGES_MS = (60_000, _HOUR_MS, 6 * _HOUR_MS)
+_OUTAGE_LAPSES_MS = (31_000, 61_000, 301_000, 901_000, 1_801_000, 3_601_000, 3_601_000, 3_601_000)
+"""A little longer than what a turn waits that nobody waits for, each time."""
 _LAPSES_MS = (60_000, 15 * 60_000, 15 * 60_000, _HOUR_MS, 6 * _HOUR_MS, 30 * _HOUR_MS)
 
 
@@ -89,6 +94,19 @@ class People:
             repairs = [thread for thread in world.threads if thread.startswith("repair")]
             if repairs and deed.process.is_alive:
                 await self.tell_event(replace(deed, number=_SLOW + number, thread=dice.pick(repairs)))
+        if dice.fork("outage").chance(world.setting.outage_percent):
+            await self._go_dark(deed)
+
+    async def _go_dark(self, deed: Deed) -> None:
+        """Let all providers go down, something happen that a chat hears of, and time pass."""
+        world, dice = self._world, deed.dice.fork("dark")
+        until_ms = world.clock.now_ms() + dice.pick(_OUTAGES_MS)
+        world.weather.down_until_ms.update((vendor.name, until_ms) for vendor in VENDORS)
+        chats = [thread for thread in world.threads if thread.startswith("chat")]
+        if chats and deed.process.is_alive:
+            await self.tell_event(replace(deed, number=_DARK + deed.number, thread=dice.pick(chats), dice=dice))
+        for lapse_ms in _OUTAGE_LAPSES_MS[: dice.below(len(_OUTAGE_LAPSES_MS) + 1)]:
+            await world.lapse(lapse_ms)
 
     async def say(self, deed: Deed) -> None:
         """Send a message and wait for its turn."""

@@ -41,6 +41,8 @@ class Setting(Record, frozen=True):
     """Whether the models' context windows are so small that conversations have to be summed up."""
     is_slow: bool = False
     """Whether hours pass between the things that people and machines do."""
+    outage_percent: int = 0
+    """How often all providers go down for a while after what people and machines do, and something happens that a chat hears of."""
     dropped: frozenset[int] = frozenset()
     """Numbers of actions that are left out: how a failing run is shortened."""
     spared: frozenset[int] = frozenset()
@@ -63,6 +65,7 @@ def varied(seed: int) -> Setting:
         is_calm=is_calm,
         small_windows=dice.chance(25),
         is_slow=dice.chance(20),
+        outage_percent=10 if dice.chance(15) else 0,
     )
 
 

@@ -2,7 +2,8 @@
 
 from collections import Counter, defaultdict
 
-from stoic.records import Row
+from stoic.core.history import is_for_cooldown
+from stoic.records import Json, Row
 from stoic.testing.simulation.invariants.watching import Watching
 from stoic.testing.simulation.ledger import Ledger, Sent, Taken
 from stoic.testing.simulation.models import BY_NAME
@@ -17,6 +18,7 @@ _CANDIDATES = 3
 _MOST_STEPS_A_TURN = 400
 _STEPS = 3
 _LADDERS = 2
+_COOLDOWN_WAITS = 8
 _ONCE = frozenset({"nudge", "compaction", "attempt"})
 """Rows that may tell that a turn asks for something in another way."""
 
@@ -113,7 +115,7 @@ class RetryBudget(Watching):
 
 
 class Bounds(Watching):
-    """17: rounds of a turn, sends of a round and steps of a turn are bounded."""
+    """17: rounds of a turn, its waits, sends of a round and steps of a turn are bounded."""
 
     def __init__(self, ledger: Ledger) -> None:
         """Begin with no send."""
@@ -124,6 +126,8 @@ class Bounds(Watching):
         self._ladders: dict[tuple[str, int], dict[int, int]] = defaultdict(dict)
         """The last step of each refused round's ladder, by turn."""
         self._steps: Counter[tuple[str, int]] = Counter()
+        self._cooldowns: dict[tuple[str, int], list[Json]] = defaultdict(list)
+        """Until when a turn waits for a route to cool down, wait by wait."""
 
     def stepped(self, taken: Taken) -> None:
         """Count on."""
@@ -136,6 +140,8 @@ class Bounds(Watching):
                 self._count_once(row)
             elif row.kind == "quarantine" and row.content["step"]:
                 self._count_step(row)
+            elif row.kind == "parked" and is_for_cooldown(row.content):
+                self._count_cooldown(row)
             if row.kind not in {"attempt", "reply"}:
                 continue
             sends = self._sends[thread, row.turn]
@@ -156,6 +162,17 @@ class Bounds(Watching):
         place = (row.thread, row.turn, what)
         self._again[place] += 1
         hold(not what or self._again[place] == 1, 17, lambda: f"turn {row.turn} of {row.thread} has {what} again")
+
+    def _count_cooldown(self, row: Row) -> None:
+        """Only a chat's turn that no person has caused waits for its route to cool down, and few times."""
+        thread, ledger = row.thread, self.ledger
+        hold(not ledger.is_human(thread), 17, lambda: f"a person waits in {thread} for a route to cool down")
+        is_chat = thread not in ledger.tasks and not thread.startswith("repair")
+        hold(is_chat, 17, lambda: f"{thread} is no chat and waits for a route to cool down")
+        waits = self._cooldowns[thread, row.turn]
+        if row.content["until_ms"] not in waits:  # one that is woken before its time tells the same again
+            waits.append(row.content["until_ms"])
+        hold(len(waits) <= _COOLDOWN_WAITS, 17, lambda: f"turn {row.turn} of {thread} waits {len(waits)} times")
 
     def _count_step(self, row: Row) -> None:
         """A ladder has few steps, each higher than the one before, and a turn has few ladders."""
