@@ -7,15 +7,14 @@ repetitions, since other work on the machine can only make one slower; the media
 measured in fresh interpreters, in turn with msgspec's, with the bytecode of all of them written before.
 """
 
-import json
 import os
-import random  # noqa: TID251  # seeded: the same texts each time
 import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 from statistics import median
+
+from large_results import large_results
 
 from stoic.core.loops import Call, LoopDetector
 
@@ -23,9 +22,7 @@ SMALL_MICROSECONDS = 50
 LARGE_MILLISECONDS = 2
 STATE_BYTES = 100_000
 IMPORT_RATIO = 1.2
-BYTES = 100_000
 CALLS = 50
-FOLDER = Path(__file__).parents[1] / "src" / "stoic"
 
 SMALL = {
     "read a file": ("read_file", lambda n: {"path": f"src/{n}.py"}, lambda n: f"def one(): return {n}"),
@@ -45,45 +42,6 @@ SMALL = {
 }
 """By name: tool, arguments and result of the call with a number."""
 FAILING = {"be denied", "see tests fail"}
-
-
-def large_results():
-    """Return texts of 100 KB by name."""
-    chance = random.Random(1)
-    source = "".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.rglob("*.py")))
-    log = "".join(
-        f"2026-03-04T10:{n // 60 % 60:02}:{n % 60:02}.123Z INFO worker: request_id=ab{n:06x} "
-        f"handled GET /api/v1/items/{n} in {n % 90}ms status=200 pid={1000 + n}\n"
-        for n in range(1200)
-    )
-    traced = "".join(
-        f"2026-05-01 10:00:{n % 60:02} INFO [{chance.getrandbits(128):032x}] request {n} took {n % 50}ms\n"
-        for n in range(1500)
-    )
-    tests = "".join(f"tests/test_{n % 40}.py::test_case_{n} PASSED [{n % 100:3}%]\n" for n in range(3000))
-    rows = [{"id": n, "name": f"user {n}", "mail": f"u{n}@x.example", "on": True, "rate": n / 7} for n in range(950)]
-    stamped = [
-        {"timestamp": f"2026-05-01T10:{n % 60:02}:00Z", "elapsed_ms": n, "text": f"row {n}"} for n in range(1150)
-    ]
-    han = "".join(chr(chance.randrange(0x4E00, 0x9FFF)) for _ in range(30_000))
-    return {
-        "source": cut(source),
-        "log": cut(log),
-        "log with random ids": cut(traced),
-        "test names": cut(tests),
-        "one line of source": cut(source.replace("\n", " ")),
-        "one word": "x" * BYTES,
-        "JSON": json.dumps(rows),
-        "JSON with times": json.dumps(stamped),
-        "JSON with one long text": json.dumps({"stdout": cut(source)[:90_000]}),
-        "Chinese": cut("\n".join(f"第 {n} 行 {han[n * 20 : n * 20 + 20]}" for n in range(1500))),
-        "bytes": cut("".join(map(chr, chance.choices(range(256), k=BYTES)))),
-    }
-
-
-def cut(text):
-    """Return the first 100 KB of a text."""
-    return text.encode()[:BYTES].decode(errors="ignore")
 
 
 def cpu_seconds(work, repetitions):
@@ -110,12 +68,12 @@ def small(name):
     return work
 
 
-def large(text):
+def large(tool, argument, said, result, failed):
     """Return work that tells the result of one call, each time of another one."""
     detector = LoopDetector()
 
     def work(number):
-        detector.after(Call(tool="read_file", arguments={"path": f"{number}.py"}), text)
+        detector.after(Call(tool=tool, arguments={argument: f"{said} # {number}"}), result, failed=failed)
 
     return work
 
@@ -158,9 +116,11 @@ def main():
     for name in SMALL:
         took = [1e6 * seconds / CALLS for seconds in cpu_seconds(small(name), 80)]
         rows.append((f"small call: {name}", min(took), median(took), SMALL_MICROSECONDS, "us"))
-    for name, text in large_results().items():
-        took = [1e3 * seconds for seconds in cpu_seconds(large(text), 60)]
-        rows.append((f"{len(text.encode()) / 1000:.0f} KB: {name}", min(took), median(took), LARGE_MILLISECONDS, "ms"))
+    for name, (*called, result, failed) in large_results().items():
+        took = [1e3 * seconds for seconds in cpu_seconds(large(*called, result, failed), 60)]
+        rows.append(
+            (f"{len(result.encode()) / 1000:.0f} KB: {name}", min(took), median(took), LARGE_MILLISECONDS, "ms")
+        )
     size = state_bytes()
     rows.append(("state after 5,000 calls", size, size, STATE_BYTES, "bytes"))
     statements = [
