@@ -15,7 +15,8 @@ from tests.core.loops.test_searching import (
     masked_without_a_look,
 )
 
-from stoic.core.loops.flat_texts import around_digits, flat_bytes, repeated_lines, starts_of, words_of
+from stoic.core.loops.flat_texts import flat_bytes, repeated_lines, starts_of, words_of
+from stoic.core.loops.labels import Labels
 from stoic.core.loops.needles import Needles, places
 from stoic.core.loops.noise_expressions import CREATED_IDS
 from stoic.core.loops.noise_texts import mask_texts
@@ -109,10 +110,45 @@ def test_lines_are_written_once_when_most_occur_more_often():
     assert repeated_lines(b"g\nh\ni\ng") is None
 
 
-def test_what_is_far_from_digits_is_left_out():
-    before, around = around_digits(["x" * 100 + " " * 60, "s" + "y" * 100])
-    assert before == "x" * 48 + " " * 48 + "\0" + "y" * 48
-    assert around == "x" * 32 + "\0" + " " * 20 + "0s" + "y" * 31 + "\0" + "y" * 20
+def test_parts_of_a_text_with_labels_beside_digits_are_told():
+    labels = Labels(before=["took", "as of", "\ndate: "], between=["for"], wordy=["elapsed"], after=["ago"])
+    text = "x" * 60 + "{}" + "y" * 300
+    for label in (" took" + " " * 60, " as of:", "\ndate: ", " took for ", " took=for ", "elapsed_ms: ", "elapsedms"):
+        (part,) = labels.before_digits(text.format(f"{label}00")).strip("\0").split("\0")
+        assert label in part
+    for label in ("tooke", "took, ", "befor", "as o f", "ed", "elapse "):
+        assert labels.before_digits(text.format(f"{label}00")) == "\0"
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("5 ago", True),
+        ("5s ago", True),
+        ("5 s ago", True),
+        ("5s,", True),
+        ("5 s", False),
+        ("5sx", True),
+        ("5s go", True),
+        ("5h go", False),
+    ],
+)
+def test_what_may_follow_digits_is_told(text, may):
+    labels = Labels(before=["took"], between=[], wordy=["elapsed"], after=["ago"])
+    assert labels.may_follow(text.replace("5", "0")) == may
+
+
+@pytest.mark.parametrize("said", ["uptime 7 days", "process 96 exited", "now: 1770000000", "took 5 s", "real\t5s"])
+def test_what_ends_where_something_is_masked_is_masked_in_long_texts(said):
+    text = f"{WORDY}\n{said}C:\\Users\\me\\Temp\\tmp9a\n"
+    assert masked(text) == masked_without_a_look(text)
+    assert masked(text)[0].endswith("?\n")
+
+
+def test_a_label_that_starts_where_an_address_ends_is_found_in_long_texts():
+    text = f"{WORDY}at 0x12abtimed out after 7s\n"
+    assert masked(text) == masked_without_a_look(text)
+    assert masked(text)[0].endswith("at ?timed out after ?\n")
 
 
 @pytest.mark.parametrize("needle", ["too ", "full ", "exceed"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from itertools import chain
 from typing import Generic, TypeVar
 
@@ -16,8 +18,8 @@ class Needles(Generic[_T]):
     def __init__(self) -> None:
         self._all: dict[tuple[str, str], list[_T]] = {}
         """By each as it is and as `repeated_lines` would write it, what it stands for."""
-        self._by_start: dict[bytes, list[tuple[str, str, _T]]] = {}
-        """Each as it is, its longest word, and what it stands for, by how its first word starts."""
+        self._by_start: dict[bytes, list[tuple[str, _T]]] = {}
+        """Each as it is and what it stands for, by how its first word starts."""
         self._anyhow: list[tuple[str, _T]] = []
         """Those that no start of a word tells."""
         self._starts: frozenset[bytes] = frozenset()
@@ -36,10 +38,9 @@ class Needles(Generic[_T]):
             self._all.setdefault((text, folded(line)), []).append(meaning)
         words = words_of(text.encode("ascii"))
         if words and (starts_word or not text[0].isalnum()):
-            longest = max(words, key=len).decode("ascii")
             ends = text.encode("ascii").endswith(words[0])
             for start in starts_of_word(words[0]) if ends else starts_of(words[:1]):
-                self._by_start.setdefault(start, []).append((text, longest, meaning))
+                self._by_start.setdefault(start, []).append((text, meaning))
         else:
             self._anyhow.append((text, meaning))
         self._starts = frozenset(self._by_start)
@@ -50,7 +51,7 @@ class Needles(Generic[_T]):
         Args:
             flat: The text.
             starts: How its words start; None: not known.
-            once: Each of its words once or, with no starts, each line from `repeated_lines`; None: not known.
+            once: With no starts, each of its lines once, from `repeated_lines`; None: not known.
         """
         if starts is None:
             held = [
@@ -59,17 +60,21 @@ class Needles(Generic[_T]):
                 if (once is None or line in once) and text in flat
             ]
             return list(chain.from_iterable(held))
-        by_start = [self._by_start[start] for start in self._starts & starts]
-        if once is not None:
-            told = [one for needles in by_start for text, word, one in needles if word in once and text in flat]
-            return told + [one for text, one in self._anyhow if text in flat]
         found: list[_T] = []
         for text, one in self._anyhow:
             if text in flat:
                 found.append(one)  # for a few, a list of their own costs more
-        for needles in by_start:
-            found += [one for text, _, one in needles if text in flat]
+        for start in self._starts & starts:
+            found += [one for text, one in self._by_start[start] if text in flat]
         return found
+
+
+@cache
+def beside(sign: str, needles: tuple[str, ...]) -> re.Pattern[str]:
+    """Compile a search for texts that hold a sign; it looks only where the sign is, which is found fast."""
+    halves = [needle.partition(sign) for needle in needles]
+    ways = [f"(?<={re.escape(before + sign)}){re.escape(after)}" for before, _, after in halves]
+    return re.compile(f"{re.escape(sign)}(?:{'|'.join(ways)})")
 
 
 def places(flat: str, needle: str) -> list[int]:

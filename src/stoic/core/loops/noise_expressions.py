@@ -5,18 +5,20 @@ bounded or anchored, since a hostile result must not cost quadratic time, and no
 """
 
 from stoic.core.loops.noises import CREATED, DURATIONS, FILES, NONCES, PIDS, REQUESTS, TIMES
-from stoic.core.loops.searching import Noise
+from stoic.core.loops.searching import MONTHS, WEEKDAYS, Noise
 
 _SEPARATOR = r"(?:[:=](?=\w)| (?=\d)|[\"']?\s*(?:>(?!\s*<)|(?:(?:[:=]|\bis\b)\s*)?[\"'<]?))"
 """What parts a label from its value; the first two ways are ones of the third, for speed."""
-_NUMBER = r"\d{1,12}+(?:[.,]\d{1,12}+)?"
+_CLOSE = rf"(?>{_SEPARATOR})"
+"""The same before a value that starts with a digit, or the name of a day or month: there is but one way to part these."""
+_NUMBER = r"00{0,11}+(?:[.,]0{1,12}+)?"
 _UNITS = (
     "s|ms|m|h|d|us|ns|sec|secs|second|seconds|min|mins|minute|minutes|hr|hrs|hour|hours|day|days"
     "|msec|msecs|millisecond|milliseconds|microsecond|microseconds"
 )
 """The most frequent first; none may be followed by a letter, so the order says nothing else."""
 _UNIT = rf"\s?(?:{_UNITS})(?![a-z])"
-_SPAN = rf"(?:{_NUMBER}{_UNIT}(?:(?! ?\d)|(?: ?{_NUMBER}{_UNIT}){{0,4}})|\d{{1,4}}:\d\d(?::\d\d)?(?:\.\d{{1,9}})?)"
+_SPAN = rf"(?:{_NUMBER}{_UNIT}(?:(?! ?0)|(?: ?{_NUMBER}{_UNIT}){{0,4}})|00{{0,3}}:00(?::00)?(?:\.0{{1,9}})?)"
 """Mostly one number with a unit, which a look ahead tells faster than an attempt to read more."""
 _UNIT_MIRRORED = rf"(?<![a-z])(?:{'|'.join([unit[::-1] for unit in _UNITS.split('|')])})\s?"
 _NUMBER_MIRRORED = r"(?:\d{1,12}[.,])?\d{1,12}"
@@ -26,19 +28,19 @@ _SPAN_MIRRORED = (
 )
 _AHEAD = ("remaining ", "estimated ", "expected ")
 """What lies ahead is progress when it shrinks."""
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = rf"(?:{'|'.join(_MONTHS)})"
-_WEEKDAY = r"(?:mon|tue|wed|thu|fri|sat|sun)"
-_CLOCK = r"\d\d:\d\d:\d\d"
-HTTP_DATE = rf"(?:{_WEEKDAY}, )?\d{{1,2}} {_MONTH} \d{{4}} {_CLOCK}(?: (?:gmt|utc|[+-]\d{{4}}))?"
+_MONTH = rf"(?:{'|'.join(MONTHS)})"
+_WEEKDAY = rf"(?:{'|'.join(WEEKDAYS)})"
+_CLOCK = "00:00:00"
+_DAY = rf"00? {_MONTH} 0000 {_CLOCK}(?: (?:gmt|utc|[+-]0000))?"
+HTTP_DATE = rf"(?:{_WEEKDAY}, )?{_DAY}"
 _ISO = r"0000[-/]00[-/]00[t ]00:00(?::00)?(?:[.,]0{1,9})?(?: ?(?:z|utc|[+-]00:?00))?"
 _NAMED_DATE = (
-    rf"(?:{HTTP_DATE}|(?:{_WEEKDAY} )?{_MONTH} {{1,2}}\d{{1,2}} {_CLOCK}(?: [a-z]{{3,4}}\b)?(?: \d{{4}})?"
-    rf"|\d\d/{_MONTH}/\d{{4}}:{_CLOCK}(?: [+-]\d{{4}})?)"
+    rf"(?:{_DAY}|{_WEEKDAY}, {_DAY}|(?:{_WEEKDAY} )?{_MONTH} {{1,2}}00? {_CLOCK}(?: [a-z]{{3,4}}\b)?(?: 0000)?"
+    rf"|00/{_MONTH}/0000:{_CLOCK}(?: [+-]0000)?)"
 )
 _INSTANT = rf"(?:{_ISO}|{_NAMED_DATE})"
-_EPOCH = r"\b0{10}(?:000)?(?:\.0{1,9})?\b"
-_MOMENT = rf"(?:{_INSTANT}|\d{{4}}-\d\d-\d\d|\d{{1,2}}:\d\d:\d\d(?:[.,]\d{{1,9}})?|{_EPOCH})"
+_EPOCH = r"0000000000(?:000)?(?:\.0{1,9})?\b"
+_MOMENT = rf"(?:{_INSTANT}|0000-00-00|00?:00:00(?:[.,]0{{1,9}})?|{_EPOCH})"
 _NO_MOMENT = r"(?!1)\d{10}"
 """Of ten or thirteen digits only those that begin with 1 are a moment of our time."""
 _IDENTIFIER = r"(?=[\w./+-]*\d)[\w./+-]+"
@@ -88,8 +90,8 @@ NAMED = (*FILE_NAMES, *NONCE_LABELS)
 WITH_REQUEST_IDS = (*REQUEST_IDS, *NAMED)
 LABELLED = (
     Noise(NONCES, r"(0x[0a-f]{4,})", ("at",), " ", needles=("at 0x",), unlike=r"(?!0)"),
-    Noise(PIDS, r"(\d+)", ("pid", "ppid"), rf"\b{_SEPARATOR}", near=True),
-    Noise(PIDS, r"(\d+)", ("process",), rf"[-_ ]id\b{_SEPARATOR}", near=True),
+    Noise(PIDS, r"(\d+)", ("pid", "ppid"), rf"\b{_CLOSE}", near=True),
+    Noise(PIDS, r"(\d+)", ("process",), rf"[-_ ]id\b{_CLOSE}", near=True),
     Noise(
         PIDS,
         r"(\d+)(?= (?:exited|terminated|was killed|killed|died|crashed|aborted)\b)",
@@ -102,7 +104,7 @@ LABELLED = (
         TIMES,
         f"({_MOMENT})",
         ("time", "timestamp", "now", "as of"),
-        rf"\b{_SEPARATOR}",
+        rf"\b{_CLOSE}",
         near=True,
         unlike=_NO_MOMENT,
         never_after=_AHEAD,
@@ -111,7 +113,7 @@ LABELLED = (
         TIMES,
         f"({_MOMENT})",
         ("checked", "started", "generated", "fetched", "received", "sent"),
-        rf"(?:[ _]?at)?\b{_SEPARATOR}",
+        rf"(?:[ _]?at)?\b{_CLOSE}",
         near=True,
         unlike=_NO_MOMENT,
         never_after=_AHEAD,
@@ -123,7 +125,7 @@ LABELLED = (
             *("elapsed", "duration", "time", "wall", "latency", "runtime", "uptime", "waited", "running for"),
             *("timed out after", "running after", "gave up after", "failed after", "exited after", "aborted after"),
         ),
-        rf"\b(?: time)?{_SEPARATOR}(?:for )?",
+        rf"\b(?: time)?{_CLOSE}(?:for )?",
         near=True,
         never_after=_AHEAD,
     ),
@@ -131,15 +133,16 @@ LABELLED = (
         DURATIONS,
         rf"({_SPAN}|(?<=[:=]){_NUMBER}|(?<=[:=] ){_NUMBER})",
         ("took",),
-        rf"\b(?: time)?{_SEPARATOR}(?:for )?",
+        rf"\b(?: time)?{_CLOSE}(?:for )?",
         near=True,
     ),
     Noise(
         DURATIONS,
         f"({_NUMBER})",
         ("elapsed", "duration", "latency", "uptime"),
-        rf"(?:\w{{0,20}}\b{_SEPARATOR}|[a-z_]{{0,20}})",
+        rf"(?:\w{{0,20}}\b{_CLOSE}|[a-z_]{{0,20}})",
         near=True,
+        wordy=True,
         never_after=_AHEAD,
     ),
     Noise(
@@ -170,13 +173,8 @@ LABELLED = (
             *("modules", "file", "files", "took"),
         ),
     ),
-    Noise(
-        DURATIONS,
-        rf"({_SPAN})\)",
-        between=r"\((?:for |after |in )?",
-        needles=("(0", "(for 0", "(after 0", "(in 0"),
-        near=True,
-    ),
+    Noise(DURATIONS, rf"\(({_SPAN})\)", needles=("(0",)),
+    Noise(DURATIONS, rf"\((?:for |after |in )({_SPAN})\)", needles=("(for 0", "(after 0", "(in 0")),
 )
 
 FAILED = (
@@ -197,15 +195,15 @@ MOMENTS = (
     # Of a date with a month's name only what follows that: the day of the week stays, and a day before it.
     Noise(
         TIMES,
-        rf"(\d{{1,2}} {_CLOCK}(?: [a-z]{{3,4}}\b)?(?: \d{{4}})?|\d{{4}}[ :]{_CLOCK}(?: (?:gmt|utc|[+-]\d{{4}}))?)",
-        _MONTHS,
+        rf"(00? {_CLOCK}(?: [a-z]{{3,4}}\b)?(?: 0000)?|0000[ :]{_CLOCK}(?: (?:gmt|utc|[+-]0000))?)",
+        MONTHS,
         "[ /]{1,2}",
         near=True,
     ),
     Noise(TIMES, f"({_ISO}|0000-00-00)", needles=("0-00-00", "0/00/00")),
     Noise(TIMES, r":00:00(?<=00:00:00)(?:[.,]0{1,9})?", needles=(":00:00",), lead=2),
     Noise(TIMES, r":00:00(?<=0:00:00)(?:[.,]0{1,9})?", needles=(":00:00",), lead=1),
-    Noise(TIMES, f"({_EPOCH})", needles=("0" * 10,), unlike=_NO_MOMENT),
+    Noise(TIMES, rf"\b({_EPOCH})", needles=("0" * 10,), unlike=_NO_MOMENT),
 )
 CREATED_IDS = (
     Noise(CREATED, _UUID, needles=("-",), lead=_UUID_LEAD),

@@ -34,6 +34,8 @@ _TOKEN = r"(?=[A-Za-z]{0,40}\d)[0-9A-Za-z]{6,64}"  # noqa: S105  # the shape of 
 _ENVELOPE = r"</+[\w-]+\s+(\w+)=[\"']([^\"'<>]{4,})[\"']\s*>"
 """A closing tag with an attribute: markup never has one, only a host's envelope with a nonce does."""
 _NONCE_TAG = rf"</([A-Za-z][A-Za-z_-]{{0,40}}[-_])({_TOKEN})\s*>"
+_MARKED_TAG = r"</(?:/*[\w-]++\s|[A-Za-z]{1,41}[-_])"
+"""The start of one of these two, with a space after a name or a hyphen or the like within: few tags of markup have them."""
 _START = "\0\n"
 """Stands before all texts, as the end of a barrier does before each other one."""
 _FENCE_MARKS = r"[<\[{=#*~-]"
@@ -48,6 +50,8 @@ class MaskedTexts(msgspec.Struct, frozen=True):
     texts: list[str]
     noise: int
     """Which kinds of noise they held, as bits of `noises.NOISES`."""
+    written: bytes | None = None
+    """The only text in UTF-8, where that is known."""
 
 
 class _Shape(msgspec.Struct):
@@ -97,12 +101,16 @@ def _masked(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
             return MaskedTexts(_parted(text, many=many) if shape.passes else bare, shape.noise)
     noise = 0
     if _is_wrapped(joined, many=many):
-        clean = [pattern(_ESCAPE).sub("", one).replace("\r\n", "\n").strip() for one in bare]
+        clean = [
+            (pattern(_ESCAPE).sub("", one) if "\x1b" in one else one).replace("\r\n", "\n").strip() for one in bare
+        ]
         bare = [_unfenced(one) for one in clean]
         joined = _START + BARRIER.join(bare)
         noise = 0 if bare == clean else NONCES
     found = _search(joined, noises)
-    return MaskedTexts(_parted(found.text, many=many) if found.noise else bare, noise | found.noise)
+    if found.noise:
+        return MaskedTexts(_parted(found.text, many=many), noise | found.noise)
+    return MaskedTexts(bare, noise, None if many else found.written[len(_START) :])
 
 
 def _known(joined: str, noises: Noises, *, many: bool) -> _Shape:
@@ -162,10 +170,11 @@ def _noises(traced: bool, failed: bool, stamped: bool, creates: bool, clock: boo
 def _unfenced(text: str) -> str:
     """Mask the nonces of a host's envelope around foreign content."""
     before = text
-    for found in islice(pattern(_ENVELOPE).finditer(before), _ENVELOPES):
-        text = text.replace(f'{found[1]}="{found[2]}"', f"{found[1]}=?")
-    for found in islice(pattern(_NONCE_TAG).finditer(before), _ENVELOPES):
-        text = text.replace(found[1] + found[2], f"{found[1]}?")
+    if pattern(_MARKED_TAG).search(before):
+        for found in islice(pattern(_ENVELOPE).finditer(before), _ENVELOPES):
+            text = text.replace(f'{found[1]}="{found[2]}"', f"{found[1]}=?")
+        for found in islice(pattern(_NONCE_TAG).finditer(before), _ENVELOPES):
+            text = text.replace(found[1] + found[2], f"{found[1]}?")
     first, _, rest = before.partition("\n")
     opened = pattern(_FENCE).fullmatch(first.strip()) if rest else None
     closed = pattern(_FENCE).fullmatch(rest.rpartition("\n")[2].strip()) if opened else None

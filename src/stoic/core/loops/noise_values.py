@@ -75,7 +75,8 @@ def mask(result: Json, kind: Nature, *, failed: bool) -> MaskedResult:
 
 def _masked_text(text: str, kind: Nature, *, failed: bool) -> MaskedResult:
     noisy = mask_texts([text], kind, failed=failed)
-    return MaskedResult(text, noisy.texts[0].encode("utf-8", "surrogatepass"), noisy.noise, is_text=True)
+    written = noisy.written or noisy.texts[0].encode("utf-8", "surrogatepass")
+    return MaskedResult(text, written, noisy.noise, is_text=True)
 
 
 def _written(value: Json) -> str | bytes:

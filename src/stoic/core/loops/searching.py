@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, reduce
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from stoic.core.loops.flat_texts import (
-    SMALL,
-    around_digits,
-    beside,
-    flat_bytes,
-    folded,
-    repeated_lines,
-    starts_of,
-    starts_of_word,
-    words_of,
-)
-from stoic.core.loops.needles import Needles, places
+from stoic.core.loops.flat_texts import SMALL, flat_bytes, folded, repeated_lines, starts_of, starts_of_word, words_of
+from stoic.core.loops.labels import Labels
+from stoic.core.loops.needles import Needles, beside, places
 from stoic.core.loops.words import pattern
 
 if TYPE_CHECKING:
@@ -29,14 +20,19 @@ if TYPE_CHECKING:
 BARRIER = "\n\0 \0\n"
 """Stands between texts that are masked as one; no expression of `noise_expressions` matches across it."""
 
-_SPARSE = 100
-"""Where fewer than one in so many characters of a large text is a digit it pays to look around each."""
+_ENDS = ("(?![a-z])", r"\b")
+"""Expressions of what ends a value: it does so, too, where what follows is masked."""
+_DENSE = 6
+"""Where more than one in so many characters is a digit it pays to look at the words rather than around digits."""
 _BEFORE = 50
-_FEW = 10
 _APART = bytes([byte if byte in b"abcdefghijklmnopqrstuvwxyz0_" else 32 for byte in range(256)])
 """Keeps what words are made of."""
-_NAMES = r"(?:[a-z]{3},? {0,2}){0,2}"
-"""Of a day and a month, before the digits of a date."""
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_BETWEEN = ("is", "at", "id", "for", "time", *MONTHS, *WEEKDAYS, *[f"{day}," for day in WEEKDAYS])
+"""The words that may stand between a label and the first digit of its value."""
+_JOINED = ("edat", "sentat", "processid")
+"""How labels end that are written as one word with one of these."""
 
 
 class Noise(msgspec.Struct, frozen=True):
@@ -58,6 +54,8 @@ class Noise(msgspec.Struct, frozen=True):
     """Whether a needle that begins with a letter, like a word, counts only where a word starts."""
     near: bool = False
     """Whether a value starts with a digit, but for names of days and months before it."""
+    wordy: bool = False
+    """Whether any letters may stand between a word and a near value, not only some words."""
     never_after: tuple[str, ...] = ()
     """What must not stand before the words."""
     after: tuple[str, ...] = ()
@@ -83,27 +81,27 @@ class Noises:
         self._leads: dict[int, re.Pattern[str]] = {}
         self._needles = Needles[int]()
         """What stands for each way of noise, by its place."""
-        self._without_digits = Needles[int]()
-        self._anywhere = Needles[int]()
-        self._beside = {sign: Needles[int]() for sign in "/-"}
-        """The same, those apart that hold a sign that is seldom in texts; it is found very fast."""
-        self._around_digits = Needles[int]()
-        """Those that hold a digit or stand shortly after one."""
-        self._before_digits = Needles[int]()
-        """Those that must stand shortly before a digit."""
+        self._before: list[tuple[str, int]] = []
+        """The same, those that stand before digits."""
+        self._after: list[tuple[str, int]] = []
+        self._anywhere: list[tuple[str, int]] = []
+        self._beside: dict[str, list[tuple[str, int]]] = {"-": [], "/": []}
+        """Those with a sign that is seldom in texts."""
         for way, (place, word) in enumerate(self._ways):
             noise = self._noises[place]
-            starts_word = noise.initial or bool(word)
             for needle in noise.needles or (word[::-1] if noise.mirrored else word,):
-                self._needles.add(needle, way, starts_word=starts_word, lines=noise.lines)
-                if noise.near:
-                    self._before_digits.add(needle.rstrip("0"), way, starts_word=starts_word)
-                elif noise.mirrored or "0" in needle:
-                    self._around_digits.add(needle, way, starts_word=starts_word)
+                self._needles.add(needle, way, starts_word=noise.initial or bool(word), lines=noise.lines)
+                label, digit, _ = needle.partition("0")
+                if noise.near or (digit and label[-2:-1].isalpha()):
+                    self._before.append((label, way))
+                elif noise.mirrored or (digit and needle[1:].isalpha()):
+                    self._after.append((needle, way))
                 else:
-                    self._without_digits.add(needle, way, starts_word=starts_word)
-                    apart = [needles for sign, needles in self._beside.items() if sign in needle]
-                    (apart or [self._anywhere])[0].add(needle, way, starts_word=starts_word)
+                    signs = [sign for sign in self._beside if sign in needle]
+                    (self._beside[signs[0]] if signs else self._anywhere).append((needle, way))
+        wordy = [word for place, word in self._ways if self._noises[place].wordy]
+        after = [needle for needle, _ in self._after]
+        self._labels = Labels([*_JOINED, *[label for label, _ in self._before]], _BETWEEN, wordy, after)
 
     def mask(self, masked: Masked) -> None:
         """Mask the noise in a text."""
@@ -116,17 +114,15 @@ class Noises:
     def _held(self, masked: Masked) -> list[int]:
         """Return what ways of noise a text may hold."""
         flat = masked.flat
-        if not masked.is_sparse:
-            needles = self._needles if masked.has_digits else self._without_digits
-            return needles.held(flat, masked.words, masked.once)
-        found = self._anywhere.held(flat)
+        if not masked.is_varied:
+            return self._needles.held(flat, masked.words, masked.once)
+        before = self._labels.before_digits(flat)
+        near = [way for label, way in self._before if label in before and self._lead(way).search(before)]
+        others = self._anywhere + self._after if self._labels.may_follow(flat) else self._anywhere
         for sign, needles in self._beside.items():
-            found += needles.held(beside(flat, sign))
-        if not masked.has_digits:
-            return found
-        before, around = around_digits(masked.pieces)
-        near = [way for way in self._before_digits.held(before) if self._stands_near(way, before, around)]
-        return [*found, *self._around_digits.held(around), *near]
+            if needles and beside(sign, tuple([needle for needle, _ in needles])).search(flat):
+                others = others + needles
+        return near + [way for needle, way in others if needle in flat]
 
     def _search(self, way: int) -> re.Pattern[str]:
         """Compile the search for a way of noise at its first use."""
@@ -134,18 +130,14 @@ class Noises:
         search = self._searches[way] = _search(self._noises[place], word)
         return search
 
-    def _stands_near(self, way: int, before: str, around: str) -> bool:
-        """Tell whether a way of noise is found near digits, or may be: of what has a label only the lead is looked for."""
-        if self._ways[way][1]:
-            return self._lead(way).search(before) is not None
-        return (self._searches.get(way) or self._search(way)).search(around) is not None
-
     def _lead(self, way: int) -> re.Pattern[str]:
-        """Return a search for what stands before a digit where there is such noise."""
+        """Return a search for a way of noise in parts of a text, where what stands before and after it may be masked first."""
         lead = self._leads.get(way)
         if lead is None:
             place, word = self._ways[way]
-            lead = self._leads[way] = re.compile(_head(self._noises[place], word) + _NAMES + r"(?=\0)")
+            noise = self._noises[place]
+            value = reduce(lambda value, end: value.replace(end, ""), _ENDS, noise.value)
+            lead = self._leads[way] = re.compile(_began(word) + noise.between + value)
         return lead
 
 
@@ -153,7 +145,9 @@ class Masked:
     """A text that begins with a line's end, and what of it has been masked."""
 
     def __init__(self, text: str) -> None:
-        flat = flat_bytes(text)
+        self.written = text.encode("utf-8", "surrogatepass")
+        """The text in UTF-8, before anything is masked."""
+        flat = flat_bytes(text, self.written)
         self.text = text
         self.flat = flat.decode("ascii")
         """The text as `flatten` returns it, but perhaps with what was masked last."""
@@ -166,24 +160,16 @@ class Masked:
         self._masked: list[tuple[int, int]] = []
         """What was masked last, while the flat text still has it."""
         is_large = len(flat) > SMALL
-        most = len(flat) // _SPARSE if is_large else 0
-        self.pieces = self.flat.split("0", most + 1)
-        """What stands between the digits, where they are few."""
-        self.has_digits = len(self.pieces) > 1
-        self.is_sparse = is_large and len(self.pieces) - 1 <= most
-        """Whether so few digits are in a large text that it pays to look around each."""
-        self.words: set[bytes] | None = None
-        """How the words start; None: not known, since there are few digits, or most lines occur more often."""
-        self.once = repeated_lines(flat) if is_large and not self.is_sparse else None
-        """Of a large text full of digits each line once or, when most lines are different, each word."""
-        if not self.is_sparse and self.once is None:
-            words = words_of(flat)
-            self.words = starts_of(words)
-            self.once = b" ".join(words).decode("ascii") if is_large else None
+        self.once = repeated_lines(flat) if is_large else None
+        """Of a large text each line once, if most occur more often."""
+        is_dense = is_large and flat.count(b"0", 0, SMALL) * _DENSE > SMALL
+        self.words = None if self.once is not None or (is_large and not is_dense) else starts_of(words_of(flat))
+        """How the words start of a text that is small or full of digits."""
+        self.is_varied = self.once is None and self.words is None
 
     def places(self, text: str) -> list[int]:
         """Return where the flat text held another one before anything was masked."""
-        if self.words is None and self.once is not None and folded(text) not in self.once:
+        if self.once is not None and folded(text) not in self.once:
             return []
         return places(self.flat, text)
 
@@ -191,9 +177,7 @@ class Masked:
         """Tell whether the text may hold one of some words, where that can be told soon."""
         if self.words is not None:
             return not self.words.isdisjoint(_starts(words))
-        if self.once is not None:
-            return any(folded(word) in self.once for word in words)
-        return not self.is_sparse or any(word in self.flat for word in words)
+        return self.once is None or any(folded(word) in self.once for word in words)
 
     def apply(self, noise: Noise, searches: list[re.Pattern[str]]) -> None:
         """Mask one kind of noise, given the searches for its words that may occur."""
@@ -264,6 +248,14 @@ def _head(noise: Noise, word: str) -> str:
     return rf"{head}(?<!\w{head}){_never(noise.never_after, head)}{noise.between}" if word else noise.between
 
 
+def _began(word: str) -> str:
+    """Return an expression of a word, at the start of one or where one may start once something before it is masked.
+
+    That may end with a digit, or as told by `words_of`.
+    """
+    return rf"{word}(?:(?<![a-y_]{word})|(?<=[a-f]{word})|(?<=gmt{word})|(?<=utc{word}))" if word else ""
+
+
 def _never(before: tuple[str, ...], word: str) -> str:
     """Return an expression of what must not stand before a word that was just found; mostly its last letter tells."""
     if not before:
@@ -295,17 +287,13 @@ def _apart(found: list[re.Match[str]]) -> list[re.Match[str]]:
 
 def _following(flat: str, found: list[re.Match[str]], words: tuple[str, ...]) -> list[re.Match[str]]:
     """Return the matches that stand on a line shortly after one of some words."""
-    if len(found) > _FEW:  # a look at the words before each rules out most sooner than the search does
-        apart, named = flat.encode("ascii").translate(_APART).decode("ascii"), frozenset(words)
-        found = [
-            one for one in found if not named.isdisjoint(apart[max(0, one.start() - _BEFORE) : one.start()].split())
-        ]
-    known: dict[str, bool] = {}  # the lines of a log have much the same before a match
-    kept: list[re.Match[str]] = []
-    for one in found:
-        before = flat[max(0, one.start() - _BEFORE) : one.start()]
-        if before not in known:
-            known[before] = _ending(words).search(before) is not None
-        if known[before]:
-            kept.append(one)
-    return kept
+    padded = " " * _BEFORE + flat
+    before = [padded[place : place + _BEFORE] for place in [one.start() for one in found]]
+    after = {one: _is_after(one, words) for one in set(before)}  # the lines of a log have much the same before a match
+    return [one for one, text in zip(found, before, strict=True) if after[text]]
+
+
+def _is_after(text: str, words: tuple[str, ...]) -> bool:
+    """Tell whether one of some words stands near a text's end; a look at all its words rules most out sooner."""
+    apart = text.encode("ascii").translate(_APART).decode("ascii").split()
+    return not frozenset(words).isdisjoint(apart) and _ending(words).search(text) is not None

@@ -1,8 +1,10 @@
 """Masks the files' names in a host's stubs, which say that the output was cut and where all of it is kept."""
 
 from bisect import bisect_left
+from itertools import repeat
+from operator import itemgetter
 
-from stoic.core.loops.flat_texts import RARE, starts_of, words_of
+from stoic.core.loops.flat_texts import starts_of, words_of
 from stoic.core.loops.noises import FILES
 from stoic.core.loops.searching import Masked
 from stoic.core.loops.words import pattern
@@ -12,6 +14,9 @@ _KEPT = r"\b(?:saved|written|stored|spilled|dumped|see)\b"
 _FULL = r"\bfull (?:text|output|result|log)\b"
 _PATH = r"(?:[A-Za-z]:)?[/\\][^\s'\"<>()]+"
 """A host's stub says on one line that the output was cut and where all of it is kept, in a file of this call alone."""
+_RARE = 80
+"""Where fewer than one in so many characters of a large text is a slash it pays to look before each."""
+_last = itemgetter(-1)
 _STUB_CHARACTERS = 600
 """No stub is longer; a line may be."""
 _STUB_WORDS = ("too ", "truncated", "exceed", "full ")
@@ -34,7 +39,7 @@ def mask_stubs(masked: Masked) -> None:
 def _stubs(masked: Masked) -> list[tuple[int, int]]:
     """Return where in a text the stubs name the files that hold the whole of it."""
     flat, spans = masked.flat, list[tuple[int, int]]()
-    if masked.is_sparse and not _may_stand_in(flat):
+    if masked.is_varied and not _may_stand_in(flat):
         return spans
     places = sorted([place for word in _STUB_WORDS for place in masked.places(word)])
     while places:
@@ -49,16 +54,10 @@ def _stubs(masked: Masked) -> list[tuple[int, int]]:
 
 def _may_stand_in(flat: str) -> bool:
     """Tell whether a large text may hold a stub: on a line its words are before a slash, which is found fast."""
-    before: list[str] = []
-    for slash in "/\\":
-        last, place = 0, flat.find(slash)
-        while place >= 0:
-            if len(before) * RARE > len(flat):
-                return True
-            start = max(last, place - _STUB_CHARACTERS)
-            before.append(flat[max(start, flat.rfind("\n", start, place)) : place])
-            last, place = place, flat.find(slash, place + 1)
-    told = "\0".join(before)
+    if (flat.count("/") + flat.count("\\")) * _RARE > len(flat):
+        return True
+    before = flat.replace("\\", "/").split("/")[:-1]
+    told = "\0".join(map(_last, map(str.rpartition, before, repeat("\n"))))
     return any(word in told for word in _STUB_WORDS)
 
 
