@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from stoic.core.classify import known_texts, providers, shared_codes
 from stoic.core.classify.error_objects import in_message
-from stoic.core.classify.fields import at, code_like, filtered_names, fold, items, mapping, shortened, text
+from stoic.core.classify.fields import at, code_like, filtered_names, fold, items, mapping, text
 from stoic.core.classify.rules import TIMEOUT, ErrorObject, Family, Finding, Mark, Words, refused
 from stoic.core.failures import Axis, FailureClass
 from stoic.records import Json
@@ -95,7 +95,7 @@ def inside(error: ErrorObject, family: Family) -> Inner:
     written = error.written
     if written is None:
         written = in_message(error.message, error.message_field, error.status)
-    found = [(inner, family) for inner in written] if written else []
+    found = [(inner, family) for inner in written]
     if family.open is None:
         return found
     return [*((inner, providers.family(provider)) for inner, provider in family.open(error)), *found]
@@ -151,13 +151,13 @@ def _with_numbers(row: Words, matched: re.Match[str], error: ErrorObject) -> Fin
         return None  # it fits the limit: only a matter of time
     mark, most = row.mark, numbers.get("most")
     if groups.get("category"):
-        mark = refused(groups["category"].lower(), where=mark.where)
-    if limit is not None and taken is not None and taken < limit and mark.failure is FailureClass.CONTEXT_LENGTH:
+        mark = refused(groups["category"], where=mark.where)
+    if limit is not None and taken is not None and taken < limit:
         mark, most = Mark(failure=mark.failure, axis=Axis.REQUEST_CHANGE), limit - taken
     return Finding(
         mark=mark,
         field=error.message_field,
-        value=shortened(error.message[slice(*matched.span())]),
+        value=error.message[slice(*matched.span())],
         limit_tokens=most,
         by_text=True,
     )
@@ -182,22 +182,20 @@ def _completed(found: Finding, error: ErrorObject, family: Family) -> Finding:
     category, where = named, mark.where
     for name, side in _filters(error.data):
         category, where = category or name, where or side
-    said = _refusing_words(error, family) if not found.by_text and (category is None or where is None) else None
+    said = None if found.by_text else _refusing_words(error, family)
     if said is not None:
         category, where = category or said.category, where or said.where
-    complete = Mark(
-        failure=mark.failure, axis=mark.axis, category=category or mark.category, where=where, scope=mark.scope
-    )
+    complete = refused(category or mark.category, where=where, scope=mark.scope)
     value = "" if found.by_text else found.value
     return Finding(mark=complete, field=found.field, value=code_like(value))
 
 
 def _refusing_words(error: ErrorObject, family: Family) -> Mark | None:
-    """Return what a known text says, if that is a refusal."""
+    """Return what a known text says, if one of a refusal may be among them."""
     if not known_texts.may_refuse(family, _read_of(error), error.status):
         return None
     said = _by_words(error, family)
-    return said.mark if said and said.mark.failure is FailureClass.REFUSAL else None
+    return said and said.mark
 
 
 def _filters(data: dict[str, Json]) -> Iterator[tuple[str | None, str | None]]:

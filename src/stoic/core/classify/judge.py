@@ -95,7 +95,7 @@ def _without_error(report: Report, family: Family, reading: Reading) -> Finding 
     """Judge an answer that neither an error nor its status calls a failure."""
     if report.status is not None and not 200 <= report.status < 300:  # noqa: PLR2004 -- the successes of HTTP
         return Finding(mark=UNKNOWN, field="status", value=str(report.status))
-    if not reading.known and _is_half_json(report.body):
+    if _is_half_json(report.body):
         return Finding(mark=TRUNCATED, field="body", value="")
     return replies.judge(reading, family, cut=report.end == "cut")
 
@@ -165,7 +165,7 @@ def _refusal(
         evidence.append(Evidence(field=reading.category[0], value=reading.category[1], decided="category"))
     return Verdict(
         failure=FailureClass.REFUSAL,
-        recovers_with=mark.axis or Axis.BOUNDARY,
+        recovers_with=Axis.BOUNDARY,
         category=mark.category,
         where="mid_stream" if streamed else where,
         scope=mark.scope or "request_bytes",
@@ -189,13 +189,13 @@ def _request_id(report: Report, reading: Reading, errors: list[ErrorObject]) -> 
     return _stated_request_id(report, errors) or reading.request_id
 
 
-def _stated_request_id(report: Report, errors: list[ErrorObject]) -> str | None:
+def _stated_request_id(report: Report, errors: list[ErrorObject]) -> str:
     stated = _request_id_in(report.body)
     for event in report.events:
         stated = stated or _request_id_in(event.get("data"))
     for error in errors:
         stated = stated or _request_id_in(error.data)
-    return stated or None
+    return stated
 
 
 def _request_id_in(holder: Json) -> str:
