@@ -14,10 +14,10 @@ from stoic.records import Json
 
 _PAGE = re.compile(r"<!doctype|<html|<head|<body", re.IGNORECASE)
 _WRAPPED = re.compile(
-    r"""^(?:
+    r"""(?:
         [\w\ .:/-]{0,160}?(?:Error\ code:\ \d{3}\ -\ |Exception\ -\ |[45]\d\d[.,]\ (?:[\w.-]+:\ [\w./:-]+,\ )?[Bb]ody:\ )
         | (?:\w*Error:\ )?[45]\d\d\ (?:[A-Z_]+\.\ )?
-    )?(?:b['"])?(?P<inner>[{\[].*)$""",
+    )?(?:b['"])?(?P<inner>[{\[].*)""",
     re.DOTALL | re.VERBOSE,
 )
 """A text that is an error as a whole, or after the prefix of an SDK; JSON quoted amid prose does not count."""
@@ -48,8 +48,6 @@ def is_page(body: Json) -> bool:
 
 def in_body(body: Json, status: int | None) -> list[ErrorObject]:
     """Return the error objects of an answer that was no stream; the most specific first."""
-    if body is None:
-        return []
     failed = status is not None and status >= 400  # noqa: PLR2004 -- the first error status of HTTP
     if isinstance(body, str):
         if failed and body.strip() and not is_page(body):
