@@ -46,7 +46,7 @@ def judge(reading: Reading, family: Family, *, cut: bool) -> Finding | None:
 
 def end_unconfirmed(reading: Reading) -> bool:
     """Return whether only `[DONE]` ended a text."""
-    return reading.stream and reading.done and not reading.ended and reading.visible and not _calls(reading)
+    return reading.done and not reading.ended and reading.visible and not _calls(reading)
 
 
 def _calls(reading: Reading) -> list[CallPart]:
