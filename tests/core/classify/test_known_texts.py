@@ -50,10 +50,16 @@ def test_whatever_a_known_text_finds_holds_one_of_its_fixed_texts(pattern):
         (r"Limit(?<=\bLimit) of", ("limit",)),
         (r"Limit(?! no) of", ("limit",)),
         (r"\S\W名", ("名",)),
+        ("zz.abcd.y", ("abcd",)),
+        (r"(a)\1bc", ("bc",)),
     ],
 )
 def test_fixed_texts_of_a_pattern(pattern, fixed):
     assert fixed_texts(pattern) == fixed
+
+
+def test_pattern_for_a_text_in_lower_case_keeps_what_is_no_letter_of_the_text():
+    assert _lowered(r"A\SB\D(?P<most>C)") == r"a\Sb\D(?P<most>c)"
 
 
 @pytest.mark.parametrize(("fixed", "pattern"), waits._IN_WORDS)

@@ -9,10 +9,8 @@ from stoic.core.classify.rules import Family, Words
 from stoic.core.failures import FailureClass
 
 _CAPITALS = re.compile(r"\(\?P|\\.|[A-Z]")
-_ATOM = re.compile(
-    r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?(?:P<\w+>|<?[=!]|:))?|.)([*+?]\??|\{[\d,]+\}\??)?", re.DOTALL
-)
-"""One piece of a pattern, and how often it may stand."""
+_ATOM = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.)([*+?]\??|\{[\d,]+\}\??)?", re.DOTALL)
+"""One piece of a pattern, and how often it may stand; what opens a group counts as pieces of it."""
 
 
 def matches(family: Family, message: str, status: int | None) -> Iterator[tuple[Words, re.Match[str]]]:
