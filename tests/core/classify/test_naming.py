@@ -5,7 +5,7 @@ import pytest
 from stoic.core.classify import classify, report_from
 from stoic.core.classify.error_objects import in_body
 from stoic.core.classify.naming import named_by
-from stoic.core.classify.providers import family, table_name
+from stoic.core.classify.providers import family, family_behind, table_name
 from stoic.models.providers import PROVIDERS
 
 TABLES = {
@@ -67,6 +67,18 @@ def test_every_provider_of_the_product_is_in_the_table_below():
 def test_name_resolves_to_its_family(name):
     assert table_name(name) == TABLES[name]
     assert family(name).words or family(name).codes
+
+
+def test_what_is_known_of_a_compatible_server_and_of_the_provider_behind_it_counts_together():
+    own = family("openai-chat")
+    for table in ("zhipu", "litellm", "fireworks", "cohere"):
+        behind, named = family_behind("openai-chat", table), family(table)
+        assert behind.codes.items() >= named.codes.items()
+        assert behind.codes.keys() >= own.codes.keys()
+        assert behind.words == (*named.words, *own.words)
+        assert behind.finishes.items() >= named.finishes.items()
+        assert behind.finishes.keys() >= own.finishes.keys()
+        assert (behind.statuses, behind.open, behind.zone_hours) == (named.statuses, named.open, named.zone_hours)
 
 
 CONFUSED = "Authentication Fails"

@@ -29,6 +29,12 @@ HEADERS = {
     "negative": ({"retry-after": "-5"}, None),
     "absurd": ({"retry-after": "99999999999"}, None),
     "infinite": ({"retry-after": "inf"}, None),
+    "blank-then-readable": ({"retry-after-ms": " ", "retry-after": " 3 "}, 3000),
+    "rounded": ({"retry-after": "1.001"}, 1001),
+    "longest": ({"retry-after-ms": "34560000000"}, 34_560_000_000),
+    "longer": ({"retry-after-ms": "34560000001"}, None),
+    "unreadable-reset": ({"x-ratelimit-reset": "soon"}, None),
+    "reset-among-blanks": ({"x-ratelimit-reset": " 7S "}, 7000),
     "exhausted-one-of-two": (
         {
             "x-ratelimit-remaining-requests": "10", "x-ratelimit-reset-requests": "1h",
@@ -212,6 +218,8 @@ def test_zhipu_states_beijing_time():
         ("5 \u017f", None),  # the long s, which a pattern that ignores case takes for an s
         ("", None),
         ("soon", None),
+        (" " * 3998 + "7s", 7000),
+        (" " * 3999 + "7s", None),
     ],
 )
 def test_duration_is_read(text, expected):
@@ -223,6 +231,19 @@ def test_duration_is_read(text, expected):
     [
         ("1970-01-02", 0, 86_400_000),
         ("1970-01-02 08:00", 8, 86_400_000),
+        ("2 Jan 1970 08:00", 8, 86_400_000),
+        ("Jan 1st, 1970", 0, 0),
+        ("Jan 3rd, 1970", 0, 172_800_000),
+        ("Jan  4th,  1970", 0, 259_200_000),
+        ("2  Jan  1970", 0, 86_400_000),
+        ("Fri Jan  2 00:00:07  1970", 0, 86_407_000),
+        ("0001-01-01T00:00:00+14:00", 0, -62_135_647_200_000),
+        ("Trojan 2, 1970", 0, None),
+        ("Trojan 2 00:00:07 1970", 0, None),
+        ("102 Jan 1970", 0, None),
+        ("102-Jan-26", 0, None),
+        (" " * 3990 + "1970-01-02", 0, 86_400_000),
+        (" " * 3991 + "1970-01-02", 0, None),
         ("1970-01-01T00:00:01-00:30", 0, 1_801_000),
         ("2 Jan 1970", 0, 86_400_000),
         ("January 2nd, 1970 at 12:00 PM", 0, 129_600_000),
@@ -331,6 +352,7 @@ def test_moment_beside_a_word_of_return_is_the_wait(word):
         (1_796_011_201, 1000),
         (1_796_011_201_000, 1000),
         (999_999_999, None),
+        (999_999_999_999, None),
     ],
 )
 def test_size_of_a_number_tells_seconds_from_moments(amount, expected):
@@ -357,6 +379,7 @@ def test_headers_that_are_no_reset_state_no_wait():
         ({"nanos": 5}, None),
         (5, None),
         ("9s", 9000),
+        (None, None),
     ],
 )
 def test_protobuf_duration_is_read_as_text_and_as_an_object(delay, expected):
@@ -364,7 +387,7 @@ def test_protobuf_duration_is_read_as_text_and_as_an_object(delay, expected):
 
 
 def test_first_readable_wait_of_several_counts():
-    assert wait(details=[{"reason": "x"}, {"retryDelay": "soon"}, {"retryDelay": "9s"}]) == 9000
+    assert wait(details=["odd", {"reason": "x"}, {"retryDelay": "soon"}, {"retryDelay": "9s"}]) == 9000
     assert wait(retryAfter="soon", reset_at="2026-11-30T04:00:09Z") == 9000
     body = [
         {"error": {"message": "x", "code": "rate_limit_exceeded"}},
@@ -377,6 +400,7 @@ EVIDENCE = {
     "header": ({"headers": {"Retry-After": "7"}}, "headers.retry-after", "7"),
     "reset header": ({"headers": {"x-ratelimit-reset": "7s"}}, "headers.x-ratelimit-reset", "7s"),
     "delay": ({"details": [{}, {"retryDelay": "7s"}]}, "body.error.details[1].retryDelay", "7s"),
+    "delay as it is written": ({"details": [{"retryDelay": "7.0s"}]}, "body.error.details[0].retryDelay", "7.0s"),
     "delay object": ({"details": [{"retryDelay": {"seconds": "7", "x": 1}}]}, "body.error.details[0].retryDelay", "7s"),
     "field": ({"retry_after": 7}, "body.error.retry_after", "7"),
     "metadata": ({"metadata": {"retry_after": 7}}, "body.error.metadata.retry_after", "7"),

@@ -78,7 +78,7 @@ def family_behind(provider: str, table: str) -> Family:
         codes={**own.codes, **named.codes},
         words=(*named.words, *own.words),
         finishes={**own.finishes, **named.finishes},
-        statuses={**own.statuses, **named.statuses},
+        statuses=named.statuses,
         read=named.read or own.read,
         open=named.open,
         zone_hours=named.zone_hours,

@@ -1,7 +1,7 @@
 """Reads how long a provider asks to wait: headers, error fields, or the text of an error."""
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 
 from stoic.core.classify.fields import at, holds_one, items, mapping, number, shortened, text
 from stoic.core.classify.rules import ErrorObject
@@ -121,7 +121,7 @@ def _stated(field: str, value: str, wait_ms: float | None) -> Stated | None:
 
 def _from_retry_headers(headers: dict[str, str], now_ms: int | None) -> Stated | None:
     for name, unit_ms in (("retry-after-ms", 1), ("x-ms-retry-after-ms", 1), ("retry-after", 1000)):
-        value = headers.get(name, "").strip()
+        value = headers.get(name)
         if not value:
             continue
         amount = number(value)
@@ -138,7 +138,7 @@ def _from_reset_headers(headers: dict[str, str], now_ms: int | None) -> Stated |
         stated_wait
         for name, value in headers.items()
         if "ratelimit" in name and "reset" in name and _used_up(headers, name)
-        for stated_wait in (_stated(f"headers.{name}", value, _reset_ms(value.strip(), now_ms)),)
+        for stated_wait in (_stated(f"headers.{name}", value, _field_ms(value, now_ms, 0)),)
         if stated_wait
     ]
     return max(found, key=lambda one: one.wait_ms, default=None)
@@ -146,15 +146,7 @@ def _from_reset_headers(headers: dict[str, str], now_ms: int | None) -> Stated |
 
 def _used_up(headers: dict[str, str], reset_name: str) -> bool:
     """Return whether a reset header's limit is exhausted; one without a count beside it counts as such."""
-    remaining = headers.get(reset_name.replace("reset", "remaining"))
-    return remaining is None or (number(remaining) or 0) <= 0
-
-
-def _reset_ms(value: str, now_ms: int | None) -> float | None:
-    amount = number(value)
-    if amount is None:
-        return duration_ms(value) if _PIECE.match(value.lower()) else _until(date_ms(value, 0), now_ms)
-    return _amount_ms(amount, now_ms)
+    return (number(headers.get(reset_name.replace("reset", "remaining"))) or 0) <= 0
 
 
 def _amount_ms(amount: float, now_ms: int | None) -> float | None:
@@ -171,10 +163,8 @@ def _moment_or_duration_ms(value: str, now_ms: int | None, zone_hours: int) -> f
     return duration_ms(value) if moment_ms is None else _until(moment_ms, now_ms)
 
 
-def _until(moment_ms: int | None, now_ms: int | None) -> float | None:
-    if moment_ms is None or now_ms is None:
-        return None
-    return max(0, moment_ms - now_ms)
+def _until(moment_ms: int, now_ms: int | None) -> float | None:
+    return None if now_ms is None else max(0, moment_ms - now_ms)
 
 
 # ---- error fields and texts ---------------------------------------------------------------------
@@ -194,8 +184,6 @@ def _from_fields(error: ErrorObject, now_ms: int | None, zone_hours: int) -> Sta
         return None
     for index, detail in enumerate(items(error.data.get("details"))):
         delay = mapping(detail).get("retryDelay")
-        if delay is None:
-            continue
         wait_ms = _delay_ms(delay)
         told = delay if isinstance(delay, str) or wait_ms is None else f"{wait_ms / 1000:g}s"
         found = _stated(f"{error.path}.details[{index}].retryDelay", str(told), wait_ms)
@@ -287,22 +275,20 @@ def date_ms(value: str, zone_hours: int) -> int | None:
     for pattern in _NAMED_DATES if holds_one(_MONTHS, lowered) and _YEAR.search(value) else ():
         named = pattern.search(lowered)
         if named:
-            month = str(_MONTHS.index(named["month"][:3]) + 1)
+            month = str(_MONTHS.index(named["month"]) + 1)
             parts = (f"20{named['year']}"[-4:], month, named["day"], _hour(named), named["minute"], named["second"])
             return _moment_ms(parts, timezone(timedelta(hours=zone_hours)))
     return None
 
 
 def _hour(named: re.Match[str]) -> str | None:
-    half = named["half"] or ""
+    half = named["half"]
     return str(int(named["hour"]) % 12 + (12 if half == "pm" else 0)) if half else named["hour"]
 
 
 def _zone(zone: str | None, zone_hours: int) -> timezone:
-    if zone is None:
-        return timezone(timedelta(hours=zone_hours))
-    if zone in {"Z", "UTC", "GMT"}:
-        return UTC
+    if zone is None or zone.isalpha():
+        return timezone(timedelta(hours=0 if zone else zone_hours))
     minutes = int(zone[1:3]) * 60 + int(zone[-2:])
     return timezone(timedelta(minutes=max(-1439, min(1439, minutes if zone[0] == "+" else -minutes))))
 
@@ -311,5 +297,5 @@ def _moment_ms(parts: tuple[str | None, ...], zone: timezone) -> int | None:
     try:
         year, month, day, hour, minute, second = (int(part or 0) for part in parts)
         return round(datetime(year, month, day, hour, minute, second, tzinfo=zone).timestamp() * 1000)
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
