@@ -264,3 +264,27 @@ def test_facts_of_the_provider_behind_come_before_those_of_openai():
     )
     assert verdict(400, error("x", param="tools[0].function")).name == "bad_schema"
     assert verdict(400, error("x", param="tools[0].function"), headers={"x-groq-region": "r"}).name == "bad_schema"
+
+
+@pytest.mark.parametrize(
+    ("said", "table"),
+    [
+        (error("input new_sensitive (1026)"), "minimax"),
+        (error("refused: output new_sensitive (1027)"), "minimax"),
+        (error("noinput new_sensitive (1026)"), None),
+        (error("input new_sensitive (1026) (in part)"), None),
+        (error("<400> x"), "dashscope"),
+        (error("see <400> x"), None),
+        (error("Content Exists Risk"), "deepseek"),
+        (error("Content Exists Risk" + " " * 100), None),
+        ({"object": "error", "message": "x"}, None),
+        (error("x", code="1234", type=["x"]), None),
+        (error("x", code=400, type="BadRequestError"), "vllm"),
+        (error("x", code=400, type="BadRequestErrors"), None),
+        (error("x", code="invalid_value", type="arrearage"), "dashscope"),
+        (error("x", code="invalid_prompt", type="arrearage"), "dashscope"),
+        (error("x", code="insufficient_quota", type="api_error"), None),
+    ],
+)
+def test_answer_names_a_provider_only_by_what_nobody_else_writes(said, table):
+    assert named_by(in_body(said, 400)[0], {}) == table

@@ -93,8 +93,29 @@ def with_data(data: object) -> dict[str, object]:
     return {"events": [{"event": None, "data": data}]}
 
 
-def test_an_ordinary_reply_is_plain():
-    assert is_plain(PLAIN)
+WHOLE_CHUNK = {
+    **dict.fromkeys(["id", "object", "created", "model", "usage", "system_fingerprint", "service_tier"]),
+    "choices": [{
+        **dict.fromkeys(["index", "finish_reason", "logprobs"]),
+        "delta": dict.fromkeys(["role", "content", "tool_calls", "refusal"]),
+    }],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"finish": "tool_calls"},
+        {"parts": [TextPart(text="hello")]},
+        {"parts": [TextPart(text="hello"), TextPart(text=" ")]},
+        {"parts": [CallPart(name="look", arguments="{}")]},
+        with_data(WHOLE_CHUNK),
+        with_data({"choices": []}),
+    ],
+)
+def test_an_ordinary_reply_is_plain(change: dict[str, object]):
+    assert is_plain(msgspec.structs.replace(PLAIN, **change))
 
 
 @pytest.mark.parametrize(
@@ -107,6 +128,9 @@ def test_an_ordinary_reply_is_plain():
         {"api": "messages"},
         {"parts": []},
         {"parts": None},
+        {"parts": [TextPart(text=" ")]},
+        {"parts": [ThinkingPart(text="hm")]},
+        {"parts": [CallPart(name="", arguments="{}")]},
         {"parts": [CallPart(name="look", arguments='{"a')]},
         {"parts": [CallPart(name="look", arguments="[]")]},
         {"parts": [CallPart(name="look", arguments="{}", whole=False)]},
@@ -114,6 +138,7 @@ def test_an_ordinary_reply_is_plain():
         with_data({"choices": [], "error": None}),
         with_data({"choices": None}),
         with_data({"choices": ["odd"]}),
+        with_data({"choices": CHUNK["choices"] * 2}),
         with_data({"choices": [{"index": 0, "delta": None}]}),
         with_data({"choices": [{"index": 0, "delta": {"refusal": "no"}}]}),
     ],

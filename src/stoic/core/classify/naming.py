@@ -8,12 +8,11 @@ Sources: the error references that the tables of `families` name; for headers, t
 """
 
 import re
-from collections.abc import Iterator
 from functools import cache
 
 from stoic.core.classify import providers, shared_codes
 from stoic.core.classify.fields import fold, mapping, text
-from stoic.core.classify.rules import ErrorObject, Mark
+from stoic.core.classify.rules import ErrorObject
 from stoic.records import Json
 
 _HEADERS: tuple[tuple[str, str], ...] = (
@@ -106,7 +105,7 @@ def _by_code(error: ErrorObject) -> str | None:
     for _, value in error.codes:
         code = fold(value)
         if code in shared_codes.CODES or code in shared_codes.VAGUE or code.isdigit():
-            continue
+            continue  # everybody's; and a number means something else at each provider
         owners = _owners()
         if code in owners:
             return owners[code]
@@ -125,14 +124,9 @@ def _owners() -> dict[str, str]:
     """Return the table of each code that only one table knows; loading them all is for the answer that needs it."""
     found: dict[str, str | None] = {}
     for table in _OWNERS.split():
-        for code in _worded(providers.family(table).codes):
+        for code in providers.family(table).codes:
             found[code] = None if code in found else table
     return {code: table for code, table in found.items() if table is not None}
-
-
-def _worded(codes: dict[str, Mark]) -> Iterator[str]:
-    """Yield the codes that are words; numbers mean something else at each provider."""
-    return (code for code in codes if not code.isdigit() and code not in shared_codes.CODES)
 
 
 def _by_message(message: str) -> str | None:
@@ -142,4 +136,4 @@ def _by_message(message: str) -> str | None:
         return "dashscope"
     if message[-1:] == ")" and _MINIMAX.search(message):
         return "minimax"
-    return _SENTENCES.get(message.lower()) if len(message) < 100 else None  # noqa: PLR2004 -- longer than any of them
+    return _SENTENCES.get(message[:100].lower())  # longer than any of them
