@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Protocol
 
-from stoic.errors import UsageError
+from stoic.errors import StoreError, UsageError
 from stoic.records import (
     Health,
     InboxEntry,
@@ -67,6 +67,20 @@ class Loaded(Record, frozen=True):
     """The loop detector's state as it was stored last."""
 
 
+class DamagedRowsError(StoreError):
+    """Rows of a thread hold something else than rows of their kinds do: nothing runs on it, and people are shown the rest."""
+
+    def __init__(self, text: str, rest: Loaded) -> None:
+        """Keep what can be read.
+
+        Args:
+            text: names the thread, the first such row and what is wrong with it
+            rest: the thread; a row of kind `damaged` stands for each such row, as `{"kind", "misfit"}`
+        """
+        super().__init__(text)
+        self.rest = rest
+
+
 class HeldLeaseError(Exception):
     """The thread's lease is held by a living owner; not an error of the caller."""
 
@@ -74,6 +88,29 @@ class HeldLeaseError(Exception):
         """Remember who holds it."""
         super().__init__(f"held by {owner.host} pid {owner.pid}")
         self.owner = owner
+
+
+class Shapes(Protocol):
+    """What JSON the stored values hold; each function says where one is of another shape than whoever reads it expects.
+
+    What is said never holds the value: it may be what no model may read. None: it is as it should be.
+    """
+
+    def misfit_of_row(self, row: Row, /) -> str | None:
+        """Look at a row's content, view and meta."""
+        ...
+
+    def misfit_of_entry(self, entry: InboxEntry, /) -> str | None:
+        """Look at an inbox entry's content."""
+        ...
+
+    def misfit_of_thread(self, thread: ThreadRecord, /) -> str | None:
+        """Look at a thread's meta and at what it is parked for."""
+        ...
+
+    def misfit_of_delivery(self, stored: StoredDelivery, /) -> str | None:
+        """Look at a delivery's receipt."""
+        ...
 
 
 class Store(Protocol):
@@ -139,7 +176,10 @@ class Store(Protocol):
         ...
 
     async def load(self, thread: str, *, after_seq: int = 0) -> Loaded:
-        """Read a consistent snapshot. Raises StoreError if there is no such thread."""
+        """Read a consistent snapshot.
+
+        Raises NoSuchThreadError, DamagedRowsError, StoreError.
+        """
         ...
 
     async def append(self, lease: Lease, step: Step) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import uuid_utils
 
 from stoic.connecting import Connector
+from stoic.core import shapes
 from stoic.core.refusal import ThreadKind, counts_as_task
 from stoic.errors import ConfigurationError, UsageError
 from stoic.notifying import connect_channels
@@ -106,7 +107,7 @@ class Runtime(Engine):
         self._delivers_notices = delivers_notices
         self._delivery: asyncio.Task[None] | None = None
         super().__init__(
-            outside=Outside(store=store or SqliteStore(path), clock=clock, ids=ids),
+            outside=Outside(store=store or SqliteStore(path, shapes=shapes), clock=clock, ids=ids),
             owner=owner,
             connect=connect or Connector(settings, clock, own=providers),
             spill=Spill(path.parent / "spill") if store is None else None,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, cast
 
+from stoic.core import shapes
 from stoic.ports import Store
 from stoic.store.owners import IsAlive
 from stoic.store.sqlite import SqliteStore
@@ -15,7 +16,7 @@ class _Blocking:
     """Does in another thread's loop what it is asked, and waits for it on the spot."""
 
     def __init__(self, path: Path, is_alive: IsAlive) -> None:
-        self._store = SqliteStore(path, is_alive=is_alive)
+        self._store = SqliteStore(path, is_alive=is_alive, shapes=shapes)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 

@@ -65,10 +65,10 @@ async def models_of(thread: str) -> list[str]:
             record = (await store.load(thread, after_seq=1 << 60)).thread
         except NoSuchThreadError:
             return []
-    kept, own = record.meta.get("options", {}), record.meta.get("spec", {})
     if record.meta.get("agent", AGENT_NAME) != AGENT_NAME:
         return []
-    return [own["model"]] if own.get("model") else list(kept.get("models", []))
+    own, made = spec_of(record).model, _made(record)
+    return [own] if own else made.models if made else []
 
 
 class CliAgents:
@@ -94,17 +94,22 @@ class CliAgents:
         name = record.meta.get("agent", AGENT_NAME)
         if name != AGENT_NAME:
             raise UnknownAgentError(f"thread {record.id} belongs to the agent {name!r} of another program")
-        kept = record.meta.get("options")
-        try:
-            made = self._default if kept is None else msgspec.convert(kept, Made)
-        except msgspec.ValidationError as error:
-            raise UsageError(f"thread {record.id}: how its agent was made cannot be read ({error})") from None
+        made = _made(record) or self._default
         if not self._watched and made.permission != "allow":
             made = msgspec.structs.replace(made, permission="ask")
         spec = spec_of(record)
         if spec.workspace is not None:
             made = msgspec.structs.replace(made, workspace=str(_within(made.workspace, spec.workspace)))
         return for_task(made.agent(), msgspec.structs.replace(spec, workspace=None))
+
+
+def _made(record: ThreadRecord) -> Made | None:
+    """Return how a thread keeps that its agent was made; None: it keeps nothing. Raises UsageError."""
+    kept = record.meta.get("options")
+    try:
+        return None if kept is None else msgspec.convert(kept, Made)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"thread {record.id}: how its agent was made cannot be read ({error})") from None
 
 
 def _within(outer: str, inner: str) -> Path:

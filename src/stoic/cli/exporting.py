@@ -26,6 +26,7 @@ def export(thread: str, *, form: Form, stdout: IO[str]) -> int:
 
     Raises:
         UsageError: there is no such thread, or no log
+        DamagedRowsError: all was printed but rows that cannot be read
     """
     log = asyncio.run(read_log(thread))
     match form:
@@ -37,6 +38,7 @@ def export(thread: str, *, form: Form, stdout: IO[str]) -> int:
         case "md":
             for line in _document(log):
                 stdout.write(line + "\n")
+    log.require_whole()
     return exits.COMPLETED
 
 
@@ -91,6 +93,8 @@ def _happened(row: Row) -> Iterator[str]:
                 yield from ("", *stripped(content["message"]).splitlines())
         case "fresh":
             yield f"\n*Generation {row.generation} begins without history.*"
+        case "damaged":
+            yield f"\n*Damaged: row {row.seq} ({one_line(content['kind'])}) cannot be read, {one_line(content['misfit'])}.*"
         case "compaction_failed":
             yield f"\n*Not summed up: {content['why']}.*"
         case _:

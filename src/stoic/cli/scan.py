@@ -62,13 +62,16 @@ def scan_thread(thread: str, *, as_json: bool, stdout: TextIO) -> int:
 
     Raises:
         UsageError: There is no such thread, or no log.
+        DamagedRowsError: Rows cannot be read; the others were scanned.
     """
     import asyncio
 
     from stoic.cli.show import read_log
     from stoic.cli.thread_traces import trace_of
 
-    _write(trace_of(asyncio.run(read_log(thread))), as_json=as_json, stdout=stdout)
+    log = asyncio.run(read_log(thread))
+    _write(trace_of(log), as_json=as_json, stdout=stdout)
+    log.require_whole()
     return COMPLETED
 
 

@@ -18,7 +18,7 @@ from stoic.cli.timeline import call_facts, shown_row, text_of, timeline
 from stoic.cli.waiting import waits_said
 from stoic.cli.withheld import has_hidden_images, hidden_rows, reveal_said
 from stoic.cli.wording import Line
-from stoic.ports import Loaded
+from stoic.ports import DamagedRowsError, Loaded
 from stoic.records import Json, Operation, Owner, Record, ThreadRecord
 from stoic.runtime.reveals import record_reveal
 from stoic.settings import read_settings
@@ -41,11 +41,18 @@ class ThreadLog(Record, frozen=True):
     """Its whole journal."""
     holder: Owner | None
     """The living process that works on it."""
+    damage: DamagedRowsError | None = None
+    """What of its rows cannot be read; a row of kind `damaged` stands for each of them."""
 
     @property
     def state(self) -> ThreadState:
         """Where the thread stands."""
         return state_of(self.loaded, self.holder)
+
+    def require_whole(self) -> None:
+        """Say at the end of what could be shown that it is not all. Raises DamagedRowsError."""
+        if self.damage is not None:
+            raise self.damage
 
 
 def show(thread: str, *, as_json: bool, reveal: bool = False, stdout: IO[str]) -> int:
@@ -59,10 +66,12 @@ def show(thread: str, *, as_json: bool, reveal: bool = False, stdout: IO[str]) -
 
     Raises:
         UsageError: there is no such thread, or no log
+        DamagedRowsError: all was printed but rows that cannot be read
     """
     log = asyncio.run(_revealed_log(thread) if reveal else read_log(thread))
     if as_json:
         stdout.write(json_text(for_programs(log, reveal=reveal)) + "\n")
+        log.require_whole()
         return exits.COMPLETED
     style = Style(stdout, os.environ)
     columns = shutil.get_terminal_size().columns if stdout.isatty() else None
@@ -72,6 +81,7 @@ def show(thread: str, *, as_json: bool, reveal: bool = False, stdout: IO[str]) -
     for line in chain(rows, _ahead(log), after):
         for text in folded(line.text, columns):
             stdout.write(style(text, line.style) + "\n")
+    log.require_whole()
     return exits.COMPLETED
 
 
@@ -80,8 +90,8 @@ async def read_log(thread: str) -> ThreadLog:
     require_log(f"there is no thread {thread!r}")
     async with opened_log() as store:
         await require_thread(store, thread)
-        loaded, holder = await load_held(store, SystemClock(), thread)
-        return ThreadLog(loaded=loaded, operations=await store.operations(thread), holder=holder)
+        loaded, holder, damage = await load_held(store, SystemClock(), thread)
+        return ThreadLog(loaded=loaded, operations=await store.operations(thread), holder=holder, damage=damage)
 
 
 async def _revealed_log(thread: str) -> ThreadLog:

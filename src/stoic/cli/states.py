@@ -4,11 +4,12 @@ from typing import Literal, cast
 
 from stoic.cli.timeline import moment
 from stoic.core.history import History
-from stoic.ports import Clock, Loaded, Store
+from stoic.ports import Clock, DamagedRowsError, Loaded, Store
 from stoic.records import Owner, Record
 
-State = Literal["new", "open", "parked", "completed", "stopped", "failed", "cancelled"]
-"""`new` before the first turn; `open` while a turn runs or was interrupted; else how the last turn ended."""
+State = Literal["new", "open", "parked", "completed", "stopped", "failed", "cancelled", "damaged"]
+"""`new` before the first turn; `open` while a turn runs or was interrupted; `damaged` where a row cannot be read, which hides
+how it stands; else how the last turn ended."""
 
 
 class ThreadState(Record, frozen=True, omit_defaults=False):
@@ -42,35 +43,45 @@ class ThreadState(Record, frozen=True, omit_defaults=False):
 
 async def read_state(store: Store, clock: Clock, thread: str) -> ThreadState:
     """Return where a thread stands. Raises NoSuchThreadError, StoreError."""
-    return state_of(*await load_held(store, clock, thread))
+    loaded, holder, _ = await load_held(store, clock, thread)
+    return state_of(loaded, holder)
 
 
-async def load_held(store: Store, clock: Clock, thread: str) -> tuple[Loaded, Owner | None]:
-    """Return a thread with the living owner of its lease. Raises NoSuchThreadError, StoreError."""
+async def load_held(store: Store, clock: Clock, thread: str) -> tuple[Loaded, Owner | None, DamagedRowsError | None]:
+    """Return a thread, as far as it can be read, with the living owner of its lease and what is damaged.
+
+    Raises:
+        NoSuchThreadError, StoreError
+    """
     before = await store.holder(thread, clock.now_ms())
-    loaded = await store.load(thread)
+    damage = None
+    try:
+        loaded = await store.load(thread)
+    except DamagedRowsError as error:
+        loaded, damage = error.rest, error
     # Asked on both sides: whoever takes or gives the lease meanwhile must not make the turn look interrupted.
-    return loaded, await store.holder(thread, clock.now_ms()) or before
+    return loaded, await store.holder(thread, clock.now_ms()) or before, damage
 
 
 def state_of(loaded: Loaded, holder: Owner | None) -> ThreadState:
     """Return where a thread stands.
 
     Args:
-        loaded: the thread
+        loaded: the thread, as far as it can be read
         holder: the living owner of its lease; None: nobody works on it
     """
     history = History(loaded.thread.id)
-    for row in loaded.rows:
+    is_damaged = any(row.kind == "damaged" for row in loaded.rows)
+    for row in [] if is_damaged else loaded.rows:
         history.fold(row)
-    state, detail = _state(history, holder)
+    state, detail = ("damaged", None) if is_damaged else _state(history, holder)
     waiting = [entry for entry in loaded.inbox if entry.kind == "message"]
     switches = [cast("dict[str, str]", entry.content) for entry in loaded.inbox if entry.kind == "switch"]
     chosen = {what: name for switch in switches for what, name in switch.items()}
     times = [loaded.thread.created_at, *(row.created_at for row in loaded.rows[-1:]), *(e.created_at for e in waiting)]
     return ThreadState(
         thread=loaded.thread.id,
-        turns=history.turn.number if history.turn else 0,
+        turns=max(row.turn for row in loaded.rows) if is_damaged else history.turn.number if history.turn else 0,
         state=state,
         detail=detail,
         unread=len(waiting),

@@ -11,7 +11,14 @@ from stoic.cli.screen import Style
 from stoic.cli.states import ThreadState, read_state
 from stoic.wiring import SystemClock
 
-_STYLES = {"completed": "green", "failed": "red", "stopped": "red", "open": "yellow", "parked": "yellow"}
+_STYLES = {
+    "completed": "green",
+    "failed": "red",
+    "stopped": "red",
+    "open": "yellow",
+    "parked": "yellow",
+    "damaged": "red",
+}
 _LIMIT = 100
 """The newest threads only: each is read whole."""
 

@@ -78,6 +78,17 @@ def call_facts(rows: list[Row], operations: list[Operation], *, held: bool = Tru
                 readable=result is not None and result.quarantine is None,
                 succeeded=_success(journal.get(name), held=held),
             )
+    for name, result in results.items():
+        if name in facts:
+            continue
+        # Its reply is damaged; what the journal knows is known all the same.
+        facts[name] = CallFacts(
+            operation=name,
+            tool=result.content["tool"],
+            delivered=True,
+            readable=result.quarantine is None,
+            succeeded=_success(journal.get(name), held=held),
+        )
     return facts
 
 
@@ -190,6 +201,9 @@ def _event(row: Row, known: _Known) -> Iterator[Line]:
         case "fresh":
             said = "a person started fresh, and no model sees what stands above"
             yield Line(text=f"  ≡ generation {row.generation} begins without history: {said}", style="cyan")
+        case "damaged":
+            what = f"row {row.seq} ({one_line(content['kind'])}) cannot be read, {one_line(content['misfit'])}"
+            yield Line(text=f"    ! damaged: {what}", style="red")
         case "compaction_failed":
             yield Line(text=f"    ≡ not summed up ({content['why']}){_tokens(content)}:", style="yellow")
             yield from _indented(content["message"], 6)

@@ -43,7 +43,8 @@ def without_images(content: dict[str, Json]) -> dict[str, Json]:
 def event_said(row: Row) -> str:
     """Return what kind of event a row is, where it came from, and what it stands in for."""
     content = row.content
-    origin = next((content[name] for name in ("source_channel", "from_thread", "task_thread") if name in content), None)
+    origins = (content.get(name) for name in ("source_channel", "from_thread", "task_thread"))
+    origin = next((each for each in origins if isinstance(each, str)), None)
     replaced = f", in place of row {row.meta['replaces']}" if "replaces" in row.meta else ""
     return f"event {one_line(content['kind'])}{f' from {one_line(origin)}' if origin else ''}{replaced}"
 

@@ -1,13 +1,16 @@
 """What the SQLite store reads; each function sees one consistent state of the database."""
 
+import msgspec
+
 from stoic.ports import Loaded
-from stoic.records import Health, InboxEntry, Operation, Owner, ThreadRecord
+from stoic.records import Health, InboxEntry, Operation, Owner, Row, ThreadRecord
 from stoic.store import rules
 from stoic.store.connection import Connection
 from stoic.store.encoding import (
     INBOX_COLUMNS,
     OPERATION_COLUMNS,
     OWNER_COLUMNS,
+    ROW_BYTES,
     ROW_OBJECTS,
     THREAD_COLUMNS,
     entry_from,
@@ -15,6 +18,7 @@ from stoic.store.encoding import (
     health_from,
     operation_from,
     owner_from,
+    row_from_bytes,
     rows_from,
     thread_from,
     thread_json,
@@ -25,6 +29,7 @@ _THREAD = f"SELECT {THREAD_COLUMNS} FROM threads WHERE id = ?"  # noqa: S608
 _GUARD = "SELECT guard FROM threads WHERE id = ?"
 _THREADS = f"SELECT {THREAD_COLUMNS} FROM threads WHERE substr(id, 1, ?) = ? ORDER BY created_at DESC, id DESC LIMIT ?"  # noqa: S608
 _ROWS = f"SELECT {ROW_OBJECTS} FROM rows WHERE thread = ? AND seq > ?"  # noqa: S608
+_BYTES = f"SELECT {ROW_BYTES} FROM rows WHERE thread = ? AND seq > ? ORDER BY seq"  # noqa: S608
 _INBOX = f"SELECT {INBOX_COLUMNS} FROM inbox WHERE thread = ? AND taken = 0 ORDER BY position"  # noqa: S608
 _CALLS = f"""
 SELECT {INBOX_COLUMNS} FROM inbox
@@ -52,23 +57,26 @@ def threads(connection: Connection, *, limit: int, prefix: str) -> list[ThreadRe
 
 def load(connection: Connection, thread_id: str, after_seq: int) -> Loaded:
     """Read a thread as of one moment. Raises StoreError if there is none of that id."""
-    bindings = (thread_json(thread_id), thread_id, after_seq)
     connection.execute("BEGIN")
     try:
         record = thread(connection, thread_id)
-        found_rows = connection.execute(_ROWS, bindings).fetchall()
+        found_rows = _rows(connection, thread_id, after_seq)
         open_operations = [operation_from(found) for found in connection.execute(_OPEN, (thread_id,))]
         entries = inbox(connection, thread_id)
         guard = connection.execute(_GUARD, (thread_id,)).fetchall()[0][0]
     finally:
         connection.execute("COMMIT")
-    return Loaded(
-        thread=record,
-        rows=rows_from(found_rows[0][0]),
-        operations=open_operations,
-        inbox=entries,
-        guard=guard_from(guard),
-    )
+    state = guard_from(thread_id, guard)
+    return Loaded(thread=record, rows=found_rows, operations=open_operations, inbox=entries, guard=state)
+
+
+def _rows(connection: Connection, thread_id: str, after_seq: int) -> list[Row]:
+    """Return rows by seq; one that is no JSON is stood in for."""
+    try:
+        found = connection.execute(_ROWS, (thread_json(thread_id), thread_id, after_seq)).fetchall()
+        return rows_from(found[0][0])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return [row_from_bytes(thread_id, each) for each in connection.execute(_BYTES, (thread_id, after_seq))]
 
 
 def owners(connection: Connection) -> list[Owner]:

@@ -13,7 +13,7 @@ from typing import TypeVar
 import apsw
 
 from stoic.errors import StoreError
-from stoic.ports import HeldLeaseError, Loaded
+from stoic.ports import HeldLeaseError, Loaded, Shapes
 from stoic.records import (
     Health,
     InboxEntry,
@@ -39,6 +39,7 @@ from stoic.store.connection import Connection
 from stoic.store.encoding import row_values
 from stoic.store.opening import BUSY_TIMEOUT_MS, connect, connect_reader, create_file, migrate
 from stoic.store.owners import OWNER_TIMEOUT_MS, IsAlive, process_is_alive
+from stoic.store.soundness import Soundness
 from stoic.store.sqlite_errors import UNREADABLE, damage_error, store_error
 from stoic.store.writer import Writer
 
@@ -62,6 +63,7 @@ class SqliteStore:
         is_alive: IsAlive = process_is_alive,
         owner_timeout_ms: int = OWNER_TIMEOUT_MS,
         busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+        shapes: Shapes | None = None,
     ) -> None:
         """Name the file; `open` opens it.
 
@@ -70,10 +72,12 @@ class SqliteStore:
             is_alive: Tells whether an owner's process lives.
             owner_timeout_ms: After this long without heartbeat an owner that cannot be seen from here is dead.
             busy_timeout_ms: How long to wait for another process's transaction.
+            shapes: What JSON it holds: a value of another shape is told as damage, and none is entered; None: any.
         """
         self._path = Path(path).absolute()
         self._take_over = writes.TakeOver(is_alive=is_alive, timeout_ms=owner_timeout_ms)
         self._busy_timeout_ms = busy_timeout_ms
+        self._sound = Soundness(self._path, shapes)
         self._opening = asyncio.Lock()
         self._open: _OpenFile | None = None
         self._returns: set[asyncio.Task[None]] = set()
@@ -101,11 +105,13 @@ class SqliteStore:
 
     async def create_thread(self, thread: ThreadRecord, *, enter: InboxEntry | None = None) -> ThreadRecord:
         """Create the thread if it is new, with the inbox entry that it begins with; return it as it stands. Raises StoreError."""
+        self._sound.check_new(thread, enter)
         return await self._write(lambda connection: writes.create_thread(connection, thread, enter))
 
     async def threads(self, *, limit: int = 100, prefix: str = "") -> list[ThreadRecord]:
         """Return threads whose id begins with the prefix, the newest first."""
-        return await self._read(lambda connection: reads.threads(connection, limit=limit, prefix=prefix))
+        sound = self._sound.threads
+        return await self._read(lambda connection: sound(reads.threads(connection, limit=limit, prefix=prefix)))
 
     async def delete_thread(self, thread: str, now_ms: int) -> None:
         """Delete a thread with all that belongs to it. Raises HeldLeaseError, StoreError."""
@@ -116,10 +122,12 @@ class SqliteStore:
 
     async def put(self, entry: InboxEntry) -> InboxEntry:
         """Insert an inbox entry, once however often it is put. Raises StoreError."""
+        self._sound.check_new(None, entry)
         return await self._write(lambda connection: writes.put(connection, entry))
 
     async def acquire(self, thread: str, owner: str, now_ms: int, *, enter: InboxEntry | None = None) -> Lease:
         """Take the thread's lease with a new epoch. Raises HeldLeaseError (`enter` is stored), StoreError."""
+        self._sound.check_new(None, enter)
         rule = self._take_over
         taking = asyncio.ensure_future(
             self._write(lambda connection: writes.acquire(connection, thread, owner, now_ms, entry=enter, rule=rule))
@@ -151,8 +159,9 @@ class SqliteStore:
         return await self._read(lambda connection: writes.holder(connection, thread, now_ms, rule=rule))
 
     async def load(self, thread: str, *, after_seq: int = 0) -> Loaded:
-        """Read a consistent snapshot. Raises StoreError if there is no such thread."""
-        return await self._read(lambda connection: reads.load(connection, thread, after_seq))
+        """Read a consistent snapshot. Raises NoSuchThreadError, DamagedRowsError, StoreError."""
+        sound = self._sound.loaded
+        return await self._read(lambda connection: sound(reads.load(connection, thread, after_seq)))
 
     async def append(self, lease: Lease, step: Step) -> None:
         """Store one step whole. Raises StaleWriterError, RejectedStepError, StoreError."""
@@ -165,11 +174,13 @@ class SqliteStore:
 
     async def inbox(self, thread: str) -> list[InboxEntry]:
         """Return the entries not yet taken, in order of arrival."""
-        return await self._read(lambda connection: reads.inbox(connection, thread))
+        sound = self._sound.entries
+        return await self._read(lambda connection: sound(reads.inbox(connection, thread)))
 
     async def calls(self, owner: str) -> list[InboxEntry]:
         """Return the `cancel` and `event` entries not yet taken of threads whose lease the owner holds, in order."""
-        return await self._read(lambda connection: reads.calls(connection, owner))
+        sound = self._sound.entries
+        return await self._read(lambda connection: sound(reads.calls(connection, owner)))
 
     async def health(self) -> list[Health]:
         """Return what is known of every route's health, by route."""
@@ -185,7 +196,7 @@ class SqliteStore:
 
     async def work(self, now_ms: int) -> list[Work]:
         """Return the threads that there may be something to do on, the oldest first."""
-        return await self._read(lambda connection: tasks.work(connection, now_ms))
+        return await self._read(lambda connection: self._sound_work(tasks.work(connection, now_ms)))
 
     async def next_wake_ms(self, now_ms: int) -> int | None:
         """Return when the next parked turn is due by the clock; None: none is."""
@@ -193,17 +204,20 @@ class SqliteStore:
 
     async def parked(self) -> list[ThreadRecord]:
         """Return the threads whose turn is parked, the oldest first."""
-        return await self._read(tasks.parked)
+        sound = self._sound.threads
+        return await self._read(lambda connection: sound(tasks.parked(connection)))
 
     async def tasks(
         self, *, owner: str | None = None, root: str | None = None, limit: int = 1000
     ) -> list[ThreadRecord]:
         """Return threads that count as tasks, of an owner, under a root, or all, the newest first."""
-        return await self._read(lambda connection: tasks.tasks(connection, owner, root, limit))
+        sound = self._sound.threads
+        return await self._read(lambda connection: sound(tasks.tasks(connection, owner, root, limit)))
 
     async def deliveries(self, *, task: str | None = None, owner: str | None = None) -> list[StoredDelivery]:
         """Return what was delivered of a task, to an owner, or at all, the newest first."""
-        return await self._read(lambda connection: tasks.deliveries(connection, task, owner))
+        sound = self._sound.deliveries
+        return await self._read(lambda connection: sound(tasks.deliveries(connection, task, owner)))
 
     async def refused_briefs(self, root: str, brief: str) -> list[RefusedBytes]:
         """Return who has refused an equal brief under a root, the oldest first."""
@@ -274,6 +288,10 @@ class SqliteStore:
     async def fire_schedule(self, schedule: Schedule, entry: InboxEntry, next_due_at: int) -> bool:
         """Move a schedule on and enter its prompt; False: nothing was entered."""
         return await self._write(lambda connection: schedules.fire_schedule(connection, schedule, entry, next_due_at))
+
+    def _sound_work(self, found: list[Work]) -> list[Work]:
+        self._sound.threads([each.thread for each in found])
+        return found
 
     def changes(self) -> ChangeListener:
         """Yield whenever anybody may have written since this call; ends when the store is closed."""

@@ -4,6 +4,7 @@ import apsw
 import msgspec
 
 from stoic.errors import StoreError
+from stoic.store.encoding import DamagedValueError
 
 _DAMAGED = "the file is damaged; restore a copy, or save what is left with `sqlite3 FILE .recover`"
 _MEANINGS: tuple[tuple[type[apsw.Error], str], ...] = (
@@ -17,8 +18,18 @@ _MEANINGS: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.CorruptError, _DAMAGED),
     (apsw.IOError, "reading or writing failed; check the disk"),
 )
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DamagedValueError)
 """What is raised for a stored value that is none of ours."""
+
+
+def damage_text(path: str, what: object) -> str:
+    """Return what to say of a value of the log that cannot be read.
+
+    Args:
+        path: The database file.
+        what: What is wrong with which value.
+    """
+    return f"{path}: {_DAMAGED} ({what})"
 
 
 def damage_error(path: str, error: Exception) -> StoreError:
@@ -28,7 +39,7 @@ def damage_error(path: str, error: Exception) -> StoreError:
         path: The database file.
         error: What its decoder said; kept as the cause.
     """
-    result = StoreError(f"{path}: {_DAMAGED} ({error})")
+    result = StoreError(damage_text(path, error))
     result.__cause__ = error
     return result
 

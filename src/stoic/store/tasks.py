@@ -1,11 +1,9 @@
 """What the SQLite store keeps of tasks: deliveries to their owners, briefs that were refused, and which threads have work."""
 
-import msgspec
-
 from stoic.errors import RejectedStepError
 from stoic.records import Delivery, InboxEntry, Operation, RefusedBytes, Row, StoredDelivery, ThreadRecord, Work
 from stoic.store.connection import Connection, Values
-from stoic.store.encoding import OPERATION_COLUMNS, THREAD_COLUMNS, operation_from, thread_from, to_json
+from stoic.store.encoding import OPERATION_COLUMNS, THREAD_COLUMNS, json_from, operation_from, thread_from, to_json
 
 _COLUMNS = "id, task, turn, owner, status, receipt, created_at, reached"
 # `phase <> 'idle'` lets SQLite see that the partial index holds all there is: idle threads cost nothing.
@@ -119,10 +117,9 @@ def unknown_of_kin(connection: Connection, thread: str, owner: str | None) -> li
 
 def _delivery_from(values: Values) -> StoredDelivery:
     delivery_id, task, turn, owner, status, receipt, created_at, reached = values
+    told = json_from(receipt, "receipt", f"delivery {delivery_id}")
     return StoredDelivery(
-        delivery=Delivery(
-            id=delivery_id, task=task, turn=turn, owner=owner, status=status, receipt=msgspec.json.decode(receipt)
-        ),
+        delivery=Delivery(id=delivery_id, task=task, turn=turn, owner=owner, status=status, receipt=told),
         created_at=created_at,
         reached=reached == 1,
     )
