@@ -15,6 +15,7 @@ from stoic.wire.chat_calls import CallAssembler
 from stoic.wire.decoding import Decoded
 from stoic.wire.sse import SseEvent
 from stoic.wire.text import mend, read_json
+from stoic.wire.think_tags import ThinkTags
 
 
 class _Function(msgspec.Struct, gc=False):
@@ -72,6 +73,7 @@ class ChatDecoder:
         self._on_delta = on_delta
         self._text: list[str] = []
         self._thinking: list[str] = []
+        self._tags = ThinkTags()
         self._calls = CallAssembler()
         self._kept = KeptEvents()
         self._finish: str | None = None
@@ -129,6 +131,7 @@ class ChatDecoder:
             self._read_chunk(answer)
             # A whole body is its own end even where the finish reason is missing.
             self._done = self.ended = self.ended or bool(trees(answer.get("choices")))
+            self._say(self._tags.finish())
 
     def result(self) -> Decoded:
         """Return what has been said so far."""
@@ -159,6 +162,7 @@ class ChatDecoder:
         data = event.data.strip()
         if data == b"[DONE]":
             self._done = self.ended = True
+            self._say(self._tags.finish())
             self._kept.add(event.name, "[DONE]")
             return
         value = read_json(data, mended=False)
@@ -190,6 +194,7 @@ class ChatDecoder:
         if finish:
             self._finish = finish
             self.ended = True
+            self._say(self._tags.finish())
 
     def _read_call(self, call: Tree) -> None:
         function = tree(call.get("function"))
@@ -203,13 +208,17 @@ class ChatDecoder:
 
     def _add_text(self, text: str) -> None:
         if text:
-            self._text.append(text)
-            self._on_delta("text", mend(text))
+            self._say(self._tags.feed(text))
 
     def _add_thinking(self, text: str) -> None:
         if text:
-            self._thinking.append(text)
-            self._on_delta("thinking", mend(text))
+            self._say(self._tags.take_as_it_stands())
+            self._say([("thinking", text)])
+
+    def _say(self, said: list[tuple[str, str]]) -> None:
+        for kind, text in said:
+            (self._thinking if kind == "thinking" else self._text).append(text)
+            self._on_delta(kind, mend(text))
 
     def _add_call(self, index: int | None, call_id: str, name: str, arguments: str) -> None:
         announced = self._calls.add(index, call_id, name, arguments)
