@@ -40,7 +40,8 @@ _NAMED_DATE = (
 )
 _INSTANT = rf"(?:{_ISO}|{_NAMED_DATE})"
 _EPOCH = r"0000000000(?:000)?(?:\.0{1,9})?\b"
-_MOMENT = rf"(?:{_INSTANT}|0000-00-00|00?:00:00(?:[.,]0{{1,9}})?|{_EPOCH})"
+_MOMENT = rf"(?!00?:00(?!:))(?:{_INSTANT}|0000-00-00|00?:00:00(?:[.,]0{{1,9}})?|{_EPOCH})"
+"""The look ahead rules out at once what has no seconds, as clock times of a table."""
 _NO_MOMENT = r"(?!1)\d{10}"
 """Of ten or thirteen digits only those that begin with 1 are a moment of our time."""
 _IDENTIFIER = r"(?=[\w./+-]*\d)[\w./+-]+"

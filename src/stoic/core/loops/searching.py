@@ -261,7 +261,7 @@ def _never(before: tuple[str, ...], word: str) -> str:
     if not before:
         return ""
     ends = "".join({one[-2] for one in before})
-    return f"(?:(?<![{ends}] {word})|{''.join([f'(?<!{one}{word})' for one in before])})"
+    return f"(?>(?<![{ends}] {word})|{''.join([f'(?<!{one}{word})' for one in before])})"
 
 
 @cache
