@@ -3,6 +3,7 @@
 import pytest
 
 from stoic.core.classify import classify, report_from
+from stoic.core.classify.exceptions import carried_errors
 from stoic.records import ExceptionFact, Report, TextPart
 
 RAISED = {
@@ -60,6 +61,210 @@ RAISED = {
 def test_exception_has_its_class_and_recovery(kind, message):
     verdict = classify(report_from({"provider": "client", "exception": {"type": kind, "message": message}}))
     assert (verdict.name, verdict.recovers_with) == RAISED[kind, message], verdict.evidence
+
+
+NAMES = {
+    ("network", "time"): (
+        "httpx.ConnectError httpx.ReadError httpx.WriteError httpx.CloseError httpx.NetworkError httpx.TransportError "
+        "httpx.RemoteProtocolError httpx.ProxyError ConnectionError ConnectionResetError ConnectionAbortedError "
+        "ConnectionRefusedError BrokenPipeError socket.gaierror socket.herror ssl.SSLError ssl.SSLEOFError "
+        "ssl.SSLZeroReturnError botocore.exceptions.EndpointConnectionError botocore.exceptions.ConnectionClosedError "
+        "botocore.exceptions.HTTPClientError botocore.exceptions.ResponseStreamingError http.client.IncompleteRead "
+        "http.client.RemoteDisconnected asyncio.IncompleteReadError requests.exceptions.ChunkedEncodingError "
+        "aiohttp.ClientConnectorError aiohttp.ClientConnectorDNSError aiohttp.ClientOSError aiohttp.ClientConnectionError "
+        "aiohttp.ClientConnectionResetError aiohttp.ServerDisconnectedError aiohttp.ServerConnectionError "
+        "aiohttp.ClientPayloadError aiohttp.ClientHttpProxyError aiohttp.http_exceptions.TransferEncodingError "
+        "openai.APIConnectionError urllib3.exceptions.NewConnectionError urllib3.exceptions.MaxRetryError "
+        "urllib3.exceptions.ProtocolError urllib3.exceptions.NameResolutionError urllib3.exceptions.ProxySchemeUnknown "
+        "anyio.EndOfStream anyio.BrokenResourceError anyio.ClosedResourceError websockets.ConnectionClosed "
+        "websockets.ConnectionClosedOK websocket.WebSocketConnectionClosedError httpx_socks.ProxyConnectionError "
+        "x.StreamError x.StreamClosed x.StreamReset x.DataLossError x.SocketError x.NetworkError x.DisconnectedError"
+    ),
+    ("timeout", "time"): (
+        "TimeoutError socket.timeout httpx.ConnectTimeout httpx.TimeoutException x.TimedOut x.TimedOutError "
+        "requests.exceptions.Timeout google.api_core.exceptions.DeadlineExceeded"
+    ),
+    ("cancelled", "never"): (
+        "asyncio.CancelledError trio.Cancelled KeyboardInterrupt openai.UserAbortError openai.APIUserAbortError"
+    ),
+    ("auth", "credential"): (
+        "botocore.exceptions.NoCredentialsError botocore.exceptions.PartialCredentialsError "
+        "botocore.exceptions.CredentialRetrievalError botocore.exceptions.TokenRetrievalError "
+        "botocore.exceptions.SSOTokenLoadError botocore.exceptions.UnauthorizedSSOTokenError "
+        "google.auth.exceptions.DefaultCredentialsError google.auth.exceptions.RefreshError "
+        "google.auth.exceptions.OAuthError azure.core.exceptions.ClientAuthenticationError "
+        "azure.identity.CredentialUnavailableError openai.SubjectTokenProviderError botocore.exceptions.NoAuthTokenError"
+    ),
+    ("auth", "config"): (
+        "botocore.exceptions.NoRegionError botocore.exceptions.ProfileNotFound botocore.exceptions.InvalidRegionError "
+        "botocore.exceptions.ConfigParseError"
+    ),
+    ("invalid_request", "config"): (
+        "httpx.UnsupportedProtocol httpx.InvalidURL requests.exceptions.MissingSchema requests.exceptions.InvalidSchema "
+        "aiohttp.NonHttpUrlClientError httpx.TooManyRedirects"
+    ),
+    ("server_error", "time"): (
+        "json.JSONDecodeError msgspec.DecodeError httpx.DecodingError requests.exceptions.ContentDecodingError "
+        "openai.APIResponseValidationError openai.InternalServerError x.BadGatewayError openai.ConflictError"
+    ),
+    ("unknown", "never"): (
+        "TypeError AttributeError KeyError IndexError NameError UnboundLocalError AssertionError ImportError "
+        "ModuleNotFoundError NotImplementedError ZeroDivisionError RecursionError SyntaxError ValueError "
+        "x.ConnectErrors x.TimeoutKind x.APIStatusError x.APIError x.APIResponseError x.ClientError x.ServerError "
+        "x.SDKError x.HTTPStatusError x.ApiError x.MistralError x.HfHubHTTPError x.HTTPError x.ModelHTTPError "
+        "x.ResponseError x.EventStreamError"
+    ),
+    ("malformed_tool_call", "request_change"): "google.genai.IncompleteToolCall",
+    ("invalid_request", "request_change"): (
+        "openai.BadRequestError google.api_core.exceptions.InvalidArgument openai.InvalidRequestError "
+        "openai.UnprocessableEntityError botocore.exceptions.ParamValidationError"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [(kind, expected) for expected, listed in NAMES.items() for kind in listed.split()]
+)
+def test_name_of_an_exception_alone_has_its_class(kind, expected):
+    verdict = classify(report_from({"provider": "client", "exception": {"type": kind, "message": "x"}}))
+    assert (verdict.name, verdict.recovers_with) == expected
+
+
+STATUSES = {
+    400: "BadRequestError InvalidArgument InvalidRequestError ContextWindowExceededError ContentPolicyViolationError "
+    "BudgetExceededError ParamValidationError",
+    401: "AuthenticationError Unauthenticated UnauthorizedError",
+    402: "PaymentRequiredError",
+    403: "PermissionDeniedError PermissionDenied ForbiddenError",
+    404: "NotFoundError NotFound",
+    408: "Timeout",
+    409: "ConflictError",
+    413: "RequestTooLargeError",
+    422: "UnprocessableEntityError",
+    429: "RateLimitError TooManyRequestsError TooManyRequests ResourceExhausted",
+    500: "InternalServerError",
+    502: "BadGatewayError",
+    503: "ServiceUnavailableError ServiceUnavailable MidStreamFallbackError",
+    504: "DeadlineExceededError",
+    529: "OverloadedError",
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [(kind, status) for status, listed in STATUSES.items() for kind in listed.split()]
+)
+def test_exception_of_an_sdk_stands_for_a_status(kind, status):
+    assert [one.status for one in carried_errors(ExceptionFact(type=f"sdk.{kind}", message=""), None)] == [status]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "APIStatusError",
+        "APIError",
+        "APIResponseError",
+        "ClientError",
+        "ServerError",
+        "SDKError",
+        "HTTPStatusError",
+        "ApiError",
+        "MistralError",
+        "HfHubHTTPError",
+        "HTTPError",
+        "ModelHTTPError",
+        "ResponseError",
+        "EventStreamError",
+    ],
+)
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        ("Error code: 429", 429),
+        ("status code: 429", 429),
+        ("status_code=429", 429),
+        ("HTTP/1.1 429", 429),
+        ("HTTP 429", 429),
+        ("429 Too Many Requests", 429),
+        ("Client error '429 Too Many Requests'", 429),
+        ("server error '503 Down'", 503),
+        (" " * 388 + "Error code: 429", None),
+        ("399 Odd", None),
+        ("600 Odd", None),
+        ("4290", None),
+        ("about 429", None),
+    ],
+)
+def test_general_exception_of_an_sdk_says_its_status_in_words(kind, message, status):
+    found = carried_errors(ExceptionFact(type=kind, message=message), None)
+    assert [one.status for one in found] == ([] if status is None else [status])
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"status_code": 429}, 429),
+        ({"status": "429"}, 429),
+        ({"code": 429}, 429),
+        ({"status_code": 400}, 400),
+        ({"status_code": 599}, 599),
+        ({"status_code": 503, "status": 429, "code": 400}, 503),
+    ],
+)
+def test_exception_states_its_status_in_a_field(fields, status):
+    found = carried_errors(ExceptionFact(type="x.Odd", message="x", fields=fields), None)
+    assert {one.status for one in found} == {status}
+
+
+@pytest.mark.parametrize("status", [200, 399, 600])
+def test_exception_of_no_failure_carries_no_error(status):
+    assert carried_errors(ExceptionFact(type="x.Odd", message="x", fields={"status_code": status}), None) == []
+
+
+SYSTEM = {
+    "[Errno 104] Connection reset by peer": ("network", "time"),
+    "[Errno -2] x": ("network", "time"),
+    "Connection refused": ("network", "time"),
+    "connection reset": ("network", "time"),
+    "Connection aborted": ("network", "time"),
+    "Network is unreachable": ("network", "time"),
+    "No route to host": ("network", "time"),
+    "Broken pipe": ("network", "time"),
+    "Name or service not known": ("network", "time"),
+    "Temporary failure in name resolution": ("network", "time"),
+    "nodename nor servname provided": ("network", "time"),
+    "[Errno 12] Cannot allocate memory": ("network", "config"),
+    "[Errno 23] Too many open files in system": ("network", "config"),
+    "[Errno 24] Too many open files": ("network", "config"),
+    "[Errno 28] No space left on device": ("network", "config"),
+    "certificate verify failed": ("network", "config"),
+    "SSLCertVerificationError": ("network", "config"),
+    "Hostname mismatch": ("network", "config"),
+    "UNSUPPORTED_PROTOCOL": ("network", "config"),
+    "TLSV1_ALERT_PROTOCOL_VERSION": ("network", "config"),
+    "self-signed certificate": ("network", "config"),
+    "self signed certificate": ("network", "config"),
+    "no API key": ("auth", "credential"),
+    "No API_key": ("auth", "credential"),
+    "Missing key inputs argument": ("auth", "credential"),
+    "Illegal header value b'Bearer '": ("auth", "credential"),
+    "Illegal header value Bearer": ("auth", "credential"),
+}
+
+
+@pytest.mark.parametrize("message", SYSTEM)
+@pytest.mark.parametrize("kind", ["OSError", "IOError", "socket.error"])
+def test_error_of_the_operating_system_is_known_by_its_text(kind, message):
+    verdict = classify(report_from({"provider": "client", "exception": {"type": kind, "message": message}}))
+    assert (verdict.name, verdict.recovers_with) == SYSTEM[message]
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [(400, "network"), (401, "permission"), (407, "permission"), (408, "network"), (4070, "network")],
+)
+def test_proxy_that_denies_wants_a_setting(status, expected):
+    exception = {"type": "httpx.ProxyError", "message": f"proxy says {status}"}
+    assert classify(report_from({"provider": "client", "exception": exception})).name == expected
 
 
 def test_python_literal_counts_unless_it_is_longer_than_any_error():
@@ -146,3 +351,35 @@ def test_refusal_raised_in_the_middle_of_a_stream_came_mid_stream():
     exception = {"type": "anthropic.APIStatusError", "message": message, "status_code": 200, "after_first_byte": True}
     verdict = classify(report_from({"provider": "anthropic", "exception": exception}))
     assert (verdict.name, verdict.category, verdict.where) == ("refusal", "copyright_or_output_filter", "mid_stream")
+
+
+BUGS = (
+    "TypeError AttributeError KeyError IndexError NameError UnboundLocalError AssertionError ImportError "
+    "ModuleNotFoundError NotImplementedError ZeroDivisionError RecursionError SyntaxError"
+)
+
+
+@pytest.mark.parametrize("kind", [*BUGS.split()])
+def test_bug_is_a_bug_whatever_it_was_raised_for(kind):
+    for cause in ("httpx.ReadError", "openai.RateLimitError: Error code: 429"):
+        exception = {"type": kind, "message": "x", "cause": cause, "status_code": 429}
+        assert classify(report_from({"provider": "client", "exception": exception})).name == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("kind", "where"),
+    [
+        ("openai.ContentFilterFinishReasonError", "completion"),
+        ("vertexai.BlockedPromptException", "prompt"),
+        ("vertexai.StopCandidateException", "completion"),
+    ],
+)
+def test_exception_that_is_a_refusal_names_its_side(kind, where):
+    verdict = classify(report_from({"provider": "client", "exception": {"type": kind, "message": "x"}}))
+    assert (verdict.name, verdict.where) == ("refusal", where)
+
+
+@pytest.mark.parametrize(("length", "expected"), [(193, "timeout"), (194, "unknown")])
+def test_so_much_of_a_name_is_read(length, expected):
+    exception = {"type": "x." + "A" * length + "Timeout", "message": ""}
+    assert classify(report_from({"provider": "client", "exception": exception})).name == expected
