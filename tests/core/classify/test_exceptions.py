@@ -383,3 +383,66 @@ def test_exception_that_is_a_refusal_names_its_side(kind, where):
 def test_so_much_of_a_name_is_read(length, expected):
     exception = {"type": "x." + "A" * length + "Timeout", "message": ""}
     assert classify(report_from({"provider": "client", "exception": exception})).name == expected
+
+
+CODED = "Error code: 400 - {'error': {'code': 'c'}}"
+LIMITED = "An error occurred (ThrottlingException) when calling x"
+
+# name: (provider, exception, field and value of the evidence)
+SHOWN = {
+    "error in the text": ("x", {"type": "a.B", "message": CODED}, ("exception.message.error.code", "c")),
+    "error in a cause's text": (
+        "x", {"type": "a.B", "message": "", "cause": ["c.D: x", f" e.F : {CODED}"]},
+        ("exception.cause[1].message.error.code", "c"),
+    ),
+    "error before that of a cause": (
+        "x", {"type": "a.B", "message": CODED, "cause": [CODED.replace("'c'", "'d'")]}, ("exception.message.error.code", "c")
+    ),
+    "status of a cause": ("x", {"type": "a.B", "cause": "openai.APIError: 429 Slow"}, ("status", "429")),
+    "code": ("x", {"type": "a.B", "code": "quota_exceeded"}, ("exception.code", "quota_exceeded")),
+    "error code": ("x", {"type": "a.B", "error_code": "quota_exceeded", "code": ["odd"]}, ("exception.error_code", "quota_exceeded")),
+    "error type": ("x", {"type": "a.B", "error_type": "quota_exceeded"}, ("exception.error_type", "quota_exceeded")),
+    "botocore": ("x", {"type": "a.B", "message": f"Oh: {LIMITED}"}, ("exception.message", "ThrottlingException")),
+    "name that is a code": ("x", {"type": "a.RateLimitError", "message": ""}, ("exception.type", "RateLimitError")),
+    "known text": (
+        "openai", {"type": "openai.BadRequestError", "message": "This exceeds the context window"},
+        ("exception.message", "exceeds the context window"),
+    ),
+    "type": ("x", {"type": "a.ReadError", "message": ""}, ("exception.type", "a.ReadError")),
+    "unknown type": ("x", {"type": "a.B" * 50, "message": ""}, ("exception.type", ("a.B" * 50)[:119] + "…")),
+    "cause": ("x", {"type": "a.B", "message": "", "cause": ["c.D", "e.ReadError"]}, ("exception.cause[1]", "e.ReadError")),
+    "bug in a cause": ("x", {"type": "a.ReadError", "message": "", "cause": "KeyError: 'x'"}, ("exception.type", "a.ReadError")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_evidence_of_an_exception_says_where_it_stood(name):
+    provider, exception, expected = SHOWN[name]
+    found = classify(report_from({"provider": provider, "exception": exception}))
+    assert (found.evidence[0].field, found.evidence[0].value) == expected
+
+
+def carried(kind, message="", status=None, **fields):
+    return [one.status for one in carried_errors(ExceptionFact(type=kind, message=message, fields=fields), status)]
+
+
+def test_errors_that_an_exception_carries_are_counted_once_with_their_status():
+    assert carried("a.RateLimitError", "Error code: 429 - {'error': {'code': 'c'}}") == [429]
+    assert carried("a.RateLimitError", status_code=503) == [503]
+    assert carried("a.Odd", body={"odd": 1}) == [400]
+    assert carried("a.Odd", body={"odd": 1}, status_code=503) == [503]
+    assert carried("a.Odd", status=503) == [503]
+    assert carried("a.Odd", "Error code: 429") == []
+
+
+def test_only_a_proxys_exception_speaks_of_a_proxy():
+    for kind, message in (("httpx.ReadError", "proxy says 401"), ("httpx.ProxyError", "1401")):
+        assert (
+            classify(report_from({"provider": "x", "exception": {"type": kind, "message": message}})).name == "network"
+        )
+
+
+def test_fields_of_a_recorded_exception_are_what_is_left_of_it():
+    told = {"type": "a.B", "message": "m", "cause": [7, "c"], "after_first_byte": True, "code": 7}
+    found = report_from({"exception": told}).exception
+    assert found == ExceptionFact(type="a.B", message="m", cause=["c"], after_first_byte=True, fields={"code": 7})

@@ -16,10 +16,10 @@ _KEYS = frozenset[str]().union(*(shape.KEYS for shape in _SHAPES))
 def documents_of(body: Json, events: list[dict[str, Json]]) -> list[Document]:
     """Return the JSON values of an answer in order: those of its body, which must be decoded, then those of its events."""
     found: list[Document] = []
-    if isinstance(body, list) and body:
-        found += [Document(path=f"body[{at}]", data=mapping(entry), raw=entry) for at, entry in enumerate(items(body))]
+    if isinstance(body, list):
+        found += [Document(path=f"body[{at}]", data=mapping(entry)) for at, entry in enumerate(items(body))]
     elif body is not None:
-        found.append(Document(path="body", data=mapping(body), raw=body))
+        found.append(Document(path="body", data=mapping(body)))
     for index, event in enumerate(events):
         data = decoded(event.get("data"))
         name = text(event.get("event"))
@@ -30,9 +30,9 @@ def documents_of(body: Json, events: list[dict[str, Json]]) -> list[Document]:
 def read_reply(report: Report, documents: list[Document]) -> Reading:
     """Return what the reply holds; what a live attempt's wire assembled takes the place of what its events say."""
     # A request for a stream may be answered by a body: an error, or a server that does not stream.
-    failed = report.body is not None or (report.status or 0) >= 400  # noqa: PLR2004 -- the error statuses of HTTP
+    streamed = bool(report.events) or (report.stream and report.body is None)
     assembled = None if report.parts is None else list(report.parts)
-    reading = fresh(stream=bool(report.events) or (report.stream and not failed), assembled=assembled)
+    reading = fresh(stream=streamed, assembled=assembled)
     shape = _shape_of(documents)
     shape.read(documents, reading)
     _read_guardrail(documents, reading)
@@ -40,7 +40,7 @@ def read_reply(report: Report, documents: list[Document]) -> Reading:
         reading.known = True
         reading.ended = report.ended
         reading.done = reading.done or report.end_unconfirmed
-        if report.finish is not None and reading.finish is None:
+        if reading.finish is None:
             reading.set_finish(report.finish, "finish")
     return reading
 

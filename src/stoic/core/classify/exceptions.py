@@ -3,7 +3,7 @@
 import re
 
 from stoic.core.classify.error_objects import in_body, in_message
-from stoic.core.classify.fields import number, shortened, text, word
+from stoic.core.classify.fields import number, text, word
 from stoic.core.classify.rules import (
     AUTH,
     AUTH_CONFIG,
@@ -239,8 +239,8 @@ def judge(exception: ExceptionFact) -> Finding:
         for name, field, message in chain[:1] if judge_link is _bug else reversed(chain):
             mark = judge_link(_last(name), message, exception)
             if mark is not None:
-                return Finding(mark=mark, field=field, value=shortened(name))
-    return Finding(mark=UNKNOWN, field="exception.type", value=shortened(exception.type))
+                return Finding(mark=mark, field=field, value=name)
+    return Finding(mark=UNKNOWN, field="exception.type", value=exception.type)
 
 
 def is_cancelled(exception: ExceptionFact) -> bool:

@@ -16,7 +16,7 @@ class Document(Record, frozen=True):
     data: dict[str, Json]
     event: str = ""
     raw: Json = None
-    """The value itself when it is no object."""
+    """The event's value itself, which may be no object."""
 
 
 class Hint(Record, frozen=True):
