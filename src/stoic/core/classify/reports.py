@@ -84,7 +84,7 @@ def _optional_text(exchange: dict[str, Any], key: str) -> str | None:
 def _status(value: Json) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 100 <= value <= 999:  # noqa: PLR2004 -- three digits
+    if not isinstance(value, int) or not 100 <= value <= 999:  # noqa: PLR2004 -- three digits
         raise UsageError(f"status must be an HTTP status number, not {_kind(value)}")
     return value
 
@@ -134,7 +134,7 @@ def _end(exchange: dict[str, Any]) -> Any:
 def _exception(value: Json) -> Any:
     if value is None:
         return None
-    if not isinstance(value, dict) or not text(mapping(value).get("type")):
+    if not text(mapping(value).get("type")):
         raise UsageError("exception must be an object with a type")
     for key, kinds in _EXCEPTION_FIELDS.items():
         field = mapping(value).get(key)

@@ -25,10 +25,10 @@ CODES: dict[str, Mark] = codes(
     auth=(
         "invalid_api_key incorrect_api_key incorrect_api_key_error wrong_api_key missing_api_key no_api_key "
         "api_key_invalid api_key_expired expired_api_key expired_key authentication authentication_error "
-        "authenticationerror invalid_authentication_error invalid_authentication auth_error unauthorized "
-        "unauthorizederror token_expired tokenexpired access_token_expired access_token_type_unsupported "
+        "invalid_authentication_error invalid_authentication auth_error unauthorized "
+        "unauthorizederror token_expired access_token_expired access_token_type_unsupported "
         "credentials_missing unauthenticated account_deactivated invalid_token invalid_organization invalid_grant "
-        "invalid_subject_token expired_token expiredtoken expiredtokenexception unrecognizedclientexception "
+        "invalid_subject_token expired_token expiredtokenexception unrecognizedclientexception "
         "invalidsignatureexception incompletesignature incompletesignatureexception invalidclienttokenid "
         "missingauthenticationtoken missingauthenticationtokenexception signaturedoesnotmatch requestexpired "
         "token_not_found_in_db"
@@ -44,20 +44,20 @@ CODES: dict[str, Mark] = codes(
         "claude_code_key_creator_not_member cmek_key_disabled cmek_key_network_blocked data_residency_mismatch "
         "key_model_access_denied team_model_access_denied user_model_access_denied org_model_access_denied"
     ),
-    soft_permission="permission_denied permission_error permissiondeniederror forbidden access_denied accessdenied "
+    soft_permission="permission_denied permission_error permissiondeniederror forbidden access_denied "
     "accessdeniedexception failed_precondition precondition_failed",
     model_not_found=(
-        "model_not_found modelnotfound modelnotfounderror model_decommissioned model_deprecated unknown_model "
+        "model_not_found modelnotfounderror model_decommissioned model_deprecated unknown_model "
         "invalid_model model_not_available model_not_supported unsupported_model deploymentnotfound "
         "model_access_denied modelnotopen modelnotfoundexception model_not_active"
     ),
-    soft_model_not_found="not_found notfound not_found_error notfounderror resource_not_found "
-    "resource_not_found_error resourcenotfound resourcenotfoundexception",
+    soft_model_not_found="not_found not_found_error resource_not_found "
+    "resource_not_found_error resourcenotfoundexception",
     quota=(
         "insufficient_quota billing_error billing_not_active billing_disabled credit_balance_exhausted "
-        "insufficient_balance insufficient_user_quota insufficient_credits insufficient_funds payment_required paymentrequired credit_limit "
+        "insufficient_balance insufficient_user_quota insufficient_credits insufficient_funds payment_required credit_limit "
         "exceeded_current_quota_error exceeded_current_quota usage_limit_exceeded usage_limit_reached quota_exceeded "
-        "quotaexceeded insufficientquota accountoverdueerror linked_organization_billing_unavailable"
+        "accountoverdueerror linked_organization_billing_unavailable"
     ),
     quota_config=(
         "billing_hard_limit_reached organization_spend_limit_exceeded project_spend_limit_exceeded "
@@ -71,22 +71,21 @@ CODES: dict[str, Mark] = codes(
     ),
     soft_context_length="string_above_max_length",
     soft_rate_limit=(
-        "rate_limit_exceeded rate_limit_error ratelimiterror rate_limit_reached rate_limit_reached_error rate_limited "
-        "ratelimited ratelimitreached too_many_requests toomanyrequests toomanyrequestsexception slow_down throttled "
+        "rate_limit_exceeded rate_limit_error rate_limit_reached rate_limit_reached_error rate_limited "
+        "too_many_requests toomanyrequestsexception slow_down throttled "
         "throttling throttlingexception throttlederror throttling_error too_many_requests_error too_many_tokens_error "
         "concurrency_limit_exceeded resource_exhausted service_quota_exceeded servicequotaexceededexception "
         "ramp_limit_exceeded requests_limit_reached"
     ),
     overloaded=(
         "overloaded overloaded_error engine_overloaded engine_overloaded_error server_is_overloaded server_overloaded "
-        "serveroverloaded model_overloaded provider_overloaded flex_unavailable capacity_exceeded no_capacity "
+        "model_overloaded provider_overloaded flex_unavailable capacity_exceeded no_capacity "
         "service_tier_capacity_exceeded queue_exceeded model_capacity_exhausted modelnotreadyexception model_not_ready "
         "unavailable_error"
     ),
-    soft_overloaded="service_unavailable service_unavailable_error serviceunavailable serviceunavailableerror "
-    "serviceunavailableexception unavailable",
+    soft_overloaded="service_unavailable service_unavailable_error serviceunavailableexception unavailable",
     soft_server_error=(
-        "server_error internal_server_error internalservererror internal_error internal internalfailure "
+        "server_error internal_server_error internal_error internal internalfailure "
         "internalserverexception modelerrorexception modelstreamerrorexception provider_unavailable unreachable_backend "
         "connection_failed sandbox_error conflict_error conflict aborted data_loss bad_gateway cmek_context_unavailable "
         "cmek_key_unreachable"
@@ -111,29 +110,28 @@ CODES: dict[str, Mark] = codes(
         "request_body_encoding_invalid request_body_encoding_unsupported"
     ),
     invalid_config="unimplemented not_supported_error operationnotsupported",
-    refused="censorship_blocked content_filter contentfilter content_filtered responsibleaipolicyviolation refusal",
+    refused="censorship_blocked content_filter content_filtered responsibleaipolicyviolation refusal",
     refused_filter=(
-        "content_policy_violation contentpolicyviolation contentpolicyviolationerror content_policy moderation_blocked "
+        "content_policy_violation contentpolicyviolationerror content_policy moderation_blocked "
         "content_moderation moderation"
     ),
     refused_image="image_content_policy_violation",
     refused_guardrail="guardrail_blocked guardrail guardrail_violation",
-    refused_sensitive="sensitive_content_detected sensitivecontentdetected",
+    refused_sensitive="sensitive_content_detected",
     refused_account="organization_on_hold identifier_blocked",
 )
 """By folded code."""
 
 VAGUE: dict[str, Mark] = codes(
     invalid_request=(
-        "invalid_request_error invalid_request bad_request badrequest badrequesterror invalid_argument "
+        "invalid_request_error invalid_request bad_request badrequesterror invalid_argument "
         "invalidparameter validationexception unprocessableentityerror validation"
     ),
-    server_error="api_error apierror error unknown_error unknown",
+    server_error="api_error error unknown_error unknown",
 )
 """Codes so wide that the status says more; asked only when there is no status."""
 
 STATUSES: dict[int, Mark] = {
-    400: INVALID_REQUEST,
     401: AUTH,
     402: QUOTA,
     403: PERMISSION,
@@ -167,7 +165,7 @@ PAGE_STATUSES: dict[int, Mark] = {503: SERVER_ERROR}
 """Statuses that mean something else on the page of a proxy or CDN than in a provider's own error."""
 
 
-def by_status(status: int, *, page: bool = False) -> Mark | None:
+def by_status(status: int, *, page: bool) -> Mark | None:
     """Return what a status means, or None for one that is no error.
 
     Args:
