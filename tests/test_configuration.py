@@ -126,6 +126,31 @@ def test_wrong_value_is_said_with_its_place(text, said, written):
     assert said in found
 
 
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ('headers = {"X Team" = "a"}', "providers.openai.headers.X Team: no header has such a name"),
+        (
+            'headers = {"Authorization" = "a"}',
+            "providers.openai.headers.Authorization: the request has that header itself",
+        ),
+        ('header_variables = {"x-api-key" = "A"}', "providers.openai.header_variables.x-api-key: the request has that"),
+        ('headers = {"x-a" = "a", "X-A" = "b"}', "providers.openai.headers.X-A is given twice; remove one"),
+        (
+            'headers = {"x-a" = "a"}\nheader_variables = {"X-A" = "A"}',
+            "providers.openai.header_variables.X-A is given twice",
+        ),
+        ('headers = {"x-a" = "canary\\r\\nx: y"}', "providers.openai.headers.x-a holds what no header may hold"),
+        ('headers = {"x-a" = ""}', "providers.openai.headers.x-a holds what no header may hold"),
+        ('headers = {"x-a" = 7}', "providers.openai.headers"),
+    ],
+)
+def test_header_that_cannot_be_sent_is_said_with_its_place_and_without_its_value(headers, said, written):
+    found = wrong(written(f"[providers.openai]\n{headers}"))
+    assert said in found
+    assert "canary" not in found
+
+
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644])
 def test_key_in_a_file_that_others_may_read_is_refused_without_showing_it(mode, written):
     said = wrong(written('[providers.openai]\nkey = "sk-file"', mode))

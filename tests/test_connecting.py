@@ -249,3 +249,65 @@ def test_neutral_parameters_are_refused_by_a_connection_without_words_for_them()
     assert Agent("p:m").parameters_for(plain) == {}
     with pytest.raises(UsageError, match="takes no max_tokens, temperature or reasoning_effort; use parameters"):
         Agent("p:m", max_tokens=5).parameters_for(plain)
+
+
+def house(tmp_path, base_url, more="", **variables):
+    """Return the settings of a program whose file adds a provider with headers of its own."""
+    file = tmp_path / "config.toml"
+    file.write_text(
+        f'[providers.house]\napi = "chat"\nbase_url = "{base_url}"\nheaders = {{ "X-Team" = "search" }}\n'
+        f'header_variables = {{ "X-Pass" = "HOUSE_PASS" }}\n{more}'
+    )
+    return read_settings({"STOIC_DB": str(tmp_path / "log.db"), "STOIC_CONFIG": str(file), **variables})
+
+
+def test_headers_of_ones_own_are_sent_and_the_secret_ones_come_back_nowhere(tmp_path):
+    settings = house(tmp_path, "http://127.0.0.1:9/v1", HOUSE_PASS="canary-of-the-house")
+    connection = Connector(settings, FakeClock())("house:m")
+    assert connection.headers == {"x-team": "search", "x-pass": "canary-of-the-house"}
+    assert connection.secrets == ("canary-of-the-house",)
+    assert "canary" not in f"{settings!r} {connection.key}"
+    environment = {"A": "canary-of-the-house", "HOUSE_PASS": "x", "B": "search"}
+    assert settings.credentials().stripped(environment) == {"B": "search"}
+
+
+def test_secret_header_that_a_server_sends_back_is_in_no_log(tmp_path):
+    said = {"status": 400, "headers": {}, "body": {"error": {"message": "bad pass canary-of-the-house", "type": "x"}}}
+    case = {"id": "echo", "api": "openai_chat", "transport": "http", **said}
+
+    async def turn(settings):
+        async with Runtime(settings=settings, clock=FakeClock(auto=True)) as runtime:
+            await runtime.thread("t", Agent("house:m")).run("hello")
+            return repr((await runtime.store.load("t")).rows)
+
+    async def main():
+        async with ScriptedProvider(["wire:echo"], cases={"echo": case}) as provider:
+            told = await turn(house(tmp_path, provider.base_url, HOUSE_PASS="canary-of-the-house"))
+            assert provider.requests[0].headers["x-team"] == "search"
+            return told
+
+    told = asyncio.run(main())
+    assert "bad pass [key]" in told
+    assert "canary" not in told
+
+
+def test_new_secret_header_is_another_credential(tmp_path):
+    routes = [
+        Connector(house(tmp_path, "http://h/v1", HOUSE_PASS=each), FakeClock())("house:m") for each in ("a", "b", "a")
+    ]
+    assert routes[0].credential == routes[2].credential != routes[1].credential
+    assert routes[0].credential_from == "$HOUSE_PASS"
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({}, "model house:m: no value for the header x-pass. Set HOUSE_PASS"),
+        ({"HOUSE_PASS": "ca\nnary"}, "$HOUSE_PASS, for the header x-pass, holds what no header may hold; set it anew"),
+    ],
+)
+def test_secret_header_without_a_usable_value_is_said_when_it_is_needed(tmp_path, variables, said):
+    settings = house(tmp_path, "http://h/v1", **variables)
+    with pytest.raises(ConfigurationError) as caught:
+        Connector(settings, FakeClock())("house:m")
+    assert str(caught.value) == said

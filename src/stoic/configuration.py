@@ -26,6 +26,12 @@ _FORBIDDEN_MODE = stat.S_IRWXG | stat.S_IRWXO
 _LIMIT_BYTES = 1_000_000
 _ENUM = re.compile(r"Invalid enum value (.*)", re.DOTALL)
 _NAME = re.compile(r"\.(\w+)")
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OWN_HEADERS = frozenset({
+    "authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "anthropic-version", "host", "connection",
+    "content-length", "content-type", "transfer-encoding", "accept", "accept-encoding", "te", "trailer", "upgrade", "expect",
+})  # fmt: skip
+"""Those of the key, which `key_variable` is for, and those that a request cannot do without."""
 _WITH_PASSWORD = re.compile(r"[^/]*://[^/:]*:[^/]*@")
 
 
@@ -41,6 +47,10 @@ class ProviderSection(Record, frozen=True):
     """The key itself; only in a file that nobody else may read."""
     api_version: str | None = None
     """Azure's."""
+    headers: dict[str, str] = {}
+    """Further headers of each request, by name; none of them a secret."""
+    header_variables: dict[str, str] = {}
+    """Further headers whose values are secret: by name, the environment variable that holds it."""
 
 
 class ParametersSection(Record, frozen=True):
@@ -230,6 +240,7 @@ def _checked(path: Path, tree: dict[str, Any]) -> Configuration:
 
 def _check_provider(path: Path, name: str, section: ProviderSection) -> None:
     place = f"{path}: providers.{_shortened(name)}"
+    _check_headers(place, section)
     if name in PROVIDERS:
         if section.api is not None:
             raise ConfigurationError(f"{place}.api: {name} speaks {PROVIDERS[name].api} anyway; remove it")
@@ -237,6 +248,32 @@ def _check_provider(path: Path, name: str, section: ProviderSection) -> None:
         near = near_names(name[:_PLACE_CHARACTERS], list(PROVIDERS))
         hint = f"did you mean {near[0]}? " if near else ""
         raise ConfigurationError(f"{place}: no provider of that name is known; {hint}A new one needs api and base_url")
+
+
+def _check_headers(place: str, section: ProviderSection) -> None:
+    given = [("headers", name) for name in section.headers] + [
+        ("header_variables", name) for name in section.header_variables
+    ]
+    known: set[str] = set()
+    for key, name in given:
+        where = f"{place}.{key}.{_shortened(name)}"
+        if not _HEADER.fullmatch(name):
+            raise ConfigurationError(f"{where}: no header has such a name; correct it there")
+        if name.lower() in _OWN_HEADERS:
+            raise ConfigurationError(
+                f"{where}: the request has that header itself (a key's is key_variable); remove it"
+            )
+        if name.lower() in known:
+            raise ConfigurationError(f"{where} is given twice; remove one")
+        known.add(name.lower())
+    bad = next((name for name, value in section.headers.items() if not is_header_value(value)), None)
+    if bad is not None:
+        raise ConfigurationError(f"{place}.headers.{_shortened(bad)} holds what no header may hold; correct it there")
+
+
+def is_header_value(value: str) -> bool:
+    """Tell whether a text can be the value of a header: printable ASCII, with nothing to trim."""
+    return value != "" and value.isascii() and value.isprintable() and value == value.strip()
 
 
 def _check_values(path: Path, found: Configuration) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from stoic.configuration import is_header_value
+from stoic.credentials import Secret
 from stoic.errors import ConfigurationError
 from stoic.models.addresses import azure_base_url, check_base_url
 from stoic.models.entries import ProviderEntry
@@ -102,6 +104,7 @@ class Connector:
             raise ConfigurationError(f"model {model}: no key. {_key_remedy(entry)}")
         api = _APIS[entry.api]
         url = _url(entry, api, base_url, name, access.version)
+        secret = _secret_headers(model, access)
         own = self._settings.sampling
 
         def express(sampling: Sampling) -> dict[str, Json]:
@@ -112,10 +115,11 @@ class Connector:
             api=entry.api,
             model=name,
             url=url,
-            headers={**access.headers, **_credential_headers(entry, api, access)},
+            headers={**access.headers, **secret, **_credential_headers(entry, api, access)},
             renderer=api.renderer(entry, name),
             send=self._given or self._client(url),
-            credential=access.key.fingerprint if access.key else "",
+            secrets=tuple(secret.values()),
+            credential=_fingerprint(access, secret),
             credential_from=credential_place(entry, access),
             simulated=self._simulated,
             price=price_of(entry.name, name),
@@ -169,7 +173,8 @@ class Connector:
 
 def credential_place(entry: ProviderEntry, access: Access) -> str:
     """Return the variable or file that holds a provider's credential, or would; empty: it has none."""
-    return access.key_from or _either(tuple(f"${name}" for name in entry.key_variables))
+    names = entry.key_variables or tuple(access.header_variables.values())
+    return access.key_from or _either(tuple(f"${name}" for name in names))
 
 
 def way_to(url: str, settings: Settings) -> tuple[str | None, str | None]:
@@ -197,6 +202,24 @@ def _credential_headers(entry: ProviderEntry, api: _Api, access: Access) -> dict
     if access.bearer and key:
         return {**api.headers(None), "authorization": f"Bearer {key}"}
     return api.headers(key)
+
+
+def _secret_headers(model: str, access: Access) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, secret in access.secret_headers.items():
+        variable = access.header_variables[name]
+        if secret is None:
+            raise ConfigurationError(f"model {model}: no value for the header {name}. Set {variable}")
+        if not is_header_value(secret.reveal()):
+            raise ConfigurationError(f"${variable}, for the header {name}, holds what no header may hold; set it anew")
+        found[name] = secret.reveal()
+    return found
+
+
+def _fingerprint(access: Access, secret: Mapping[str, str]) -> str:
+    """Return what tells whether the key, or a secret header, was replaced."""
+    parts = [access.key.reveal()] if access.key else []
+    return Secret("\n".join([*parts, *secret.values()])).fingerprint if parts or secret else ""
 
 
 def _plain(access: Access) -> str | None:

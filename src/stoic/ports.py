@@ -430,6 +430,8 @@ class Connection(Record, frozen=True):
     """Holds the credential: never logged, never stored."""
     renderer: Renderer
     send: Provider
+    secrets: tuple[str, ...] = ()
+    """Values of headers beside the credential's that nobody else may see."""
     credential: str = ""
     """A fingerprint of the credential: tells whether it was replaced, and nothing else."""
     credential_from: str = ""

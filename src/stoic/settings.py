@@ -54,6 +54,10 @@ class Access(Record, frozen=True):
     """The API's version (Azure)."""
     headers: dict[str, str] = {}
     """Further headers; none of them a credential."""
+    secret_headers: dict[str, Secret | None] = {}
+    """Further headers whose values nobody else may see; None: their variable is not set."""
+    header_variables: dict[str, str] = {}
+    """By header: the variable that holds its secret value."""
 
 
 class ChannelSettings(Record, frozen=True):
@@ -127,7 +131,9 @@ class Settings(Record, frozen=True):
         of_table = [name for entry in PROVIDERS.values() for name in entry.key_variables + entry.bearer_variables]
         of_channels = [found for each in self.notice_channels for found in (each.url, each.secret) if found]
         of_providers = [each.key for each in self.access.values() if each.key]
-        return Credentials([*of_table, *self.credential_variables], [*of_providers, *of_channels])
+        of_headers = [value for each in self.access.values() for value in each.secret_headers.values() if value]
+        known = [*of_providers, *of_headers, *of_channels]
+        return Credentials([*of_table, *self.credential_variables], known)
 
     def entry(self, provider: str) -> ProviderEntry | None:
         """Return what is known of a provider: the file's own ones, then the table."""
@@ -205,6 +211,7 @@ def _notices_per_day(values: Values, in_file: int | None) -> int:
 
 def _credential_variables(file: Configuration) -> list[str]:
     named = [each.key_variable for each in file.providers.values()]
+    named += [name for each in file.providers.values() for name in each.header_variables.values()]
     named += [name for each in file.notices.channels for name in (each.url_variable, each.secret_variable)]
     return [name for name in named if name]
 
@@ -265,6 +272,8 @@ def _access(entry: ProviderEntry, given: Mapping[str, str], file: Configuration)
     key_variable = first_set(given, own + entry.key_variables) or bearer
     key, key_from = (given[key_variable], f"${key_variable}") if key_variable else (section.key, file.path)
     version = first_set(given, entry.version_variables)
+    of_table = {header: given[variable] for variable, header in entry.header_variables if variable in given}
+    secret = {name.lower(): variable for name, variable in section.header_variables.items()}
     return Access(
         base_url=url,
         base_url_from=url_from,
@@ -273,7 +282,11 @@ def _access(entry: ProviderEntry, given: Mapping[str, str], file: Configuration)
         key_wanted=None if key else section.key_variable,
         bearer=key_variable is not None and key_variable == bearer,
         version=given[version] if version else section.api_version,
-        headers={header: given[variable] for variable, header in entry.header_variables if variable in given},
+        headers=of_table | {name.lower(): value for name, value in section.headers.items()},
+        secret_headers={
+            name: Secret(given[variable]) if variable in given else None for name, variable in secret.items()
+        },
+        header_variables=secret,
     )
 
 

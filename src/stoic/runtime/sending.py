@@ -101,6 +101,7 @@ class Sender:
             api=connection.api,
             model=connection.model,
             deadline_ms=self._outside.clock.now_ms() + self._deadline_ms,
+            secrets=connection.secrets,
         )
 
     async def differs(self, command: Compare) -> bool:
