@@ -340,7 +340,7 @@ class Memory(Record, frozen=True):
     scope: str
     """Whose it is: agents of one scope share it."""
     thread: str
-    """Where it was learnt; empty: that thread was deleted, and the memory has got another id."""
+    """Where it was learnt; empty: a person added it, or that thread was deleted, and the memory has got another id."""
     text: str
     created_at: int
     """Epoch milliseconds."""

@@ -89,6 +89,36 @@ MEMORIES = (
 )
 
 
+def test_person_adds_a_memory_that_agents_of_its_scope_recall(bench, stoic):
+    added = bench.stoic("memory", "add", " Ada wants tabs. ", "--scope", "helper", "--tag", "style", "--tag", " ")
+    assert (added.returncode, added.stderr) == (0, "")
+    name = added.stdout.removeprefix("remembered as ").strip()
+    assert name.startswith("hand:")
+    (found,) = lines(search_memories, "style", scope="helper", limit=9)
+    assert (found["id"], found["thread"], found["text"], found["tags"]) == (name, "", "Ada wants tabs.", ["style"])
+    code, out, _ = stoic("memory", "add", "Ada wants tabs.", "--scope", "helper")
+    assert (code, out) == (0, "this is remembered already; nothing was added\n")
+    assert stoic("memory", "add", "Ada wants tabs.", "--scope", "other")[0] == 0
+    assert len(lines(list_memories, scope=None, limit=9)) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        ((" ", "--scope", "a"), "there is nothing to remember: the text is empty"),
+        (("x" * 4_001, "--scope", "a"), "the text has 4001 characters, and a memory at most 4000"),
+        (("x", "--scope", "a", "--tag", "y" * 51), "at most 10 tags of 50 characters each"),
+        (("x", "--scope", " "), "--scope is empty; name whose memory this is"),
+        (("x",), "Missing option '--scope'"),
+    ],
+)
+def test_memory_that_no_agent_could_have_made_is_refused_in_one_line(stoic, bench, arguments, wrong):
+    code, out, error = stoic("memory", "add", *arguments)
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert wrong in error
+    assert not bench.database.exists()
+
+
 def test_memories_are_listed_searched_and_forgotten(bench, stoic):
     fill(bench.database, threads=("t",), memories=MEMORIES)
     listed = bench.stoic("memory", "list")

@@ -1,4 +1,4 @@
-"""`stoic memory`: what agents have remembered, for a person to look through, search and delete."""
+"""`stoic memory`: what agents have remembered, for a person to look through, search, add to and delete."""
 
 import asyncio
 import os
@@ -6,11 +6,14 @@ from typing import IO
 
 from stoic.cli import exits
 from stoic.cli.cleaning import json_text, one_line
-from stoic.cli.opening import log_to_list, opened_log, require_log
+from stoic.cli.opening import log_to_list, opened, opened_log, require_log
 from stoic.cli.screen import Style
 from stoic.cli.timeline import moment
 from stoic.errors import UsageError
 from stoic.records import Memory, Record
+from stoic.settings import read_settings
+from stoic.tools.memories import checked_tags, checked_text, keep
+from stoic.wiring import Runtime
 
 _ALL = 1_000_000
 _NAMED = 20
@@ -24,7 +27,7 @@ class MemoryLine(Record, frozen=True, omit_defaults=False):
     scope: str
     """Whose it is; agents of one scope share it."""
     thread: str
-    """Where it was learnt; empty: that thread was deleted."""
+    """Where it was learnt; empty: a person added it, or that thread was deleted."""
     text: str
     tags: list[str]
     created_at: int
@@ -54,6 +57,29 @@ def search_memories(query: str, *, scope: str | None, limit: int, as_json: bool,
     found = asyncio.run(_search(query, scope, limit))
     unknown = None if found or scope is None else asyncio.run(_unknown(scope))
     return _print(found, unknown or "nothing that is remembered fits\n", as_json=as_json, stdout=stdout)
+
+
+def add_memory(text: str, *, scope: str, tags: list[str], stdout: IO[str]) -> int:
+    """Remember something for the agents of a scope, by the rules that they remember by themselves.
+
+    Args:
+        text: one thing, understandable by itself
+        scope: whose agents recall it
+        tags: further words to find it by
+        stdout: where to
+
+    Raises:
+        UsageError: there is no text or no scope, or too much of one
+    """
+    if not scope.strip():
+        raise UsageError("--scope is empty; name whose memory this is, such as an agent's name")
+    try:
+        said, words = checked_text(text), checked_tags(tags)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    added = asyncio.run(_add(said, scope, words))
+    stdout.write(f"remembered as {added}\n" if added else "this is remembered already; nothing was added\n")
+    return exits.COMPLETED
 
 
 def forget_memory(memory: str, *, scope: str | None, stdout: IO[str]) -> int:
@@ -89,6 +115,21 @@ async def _unknown(scope: str) -> str | None:
 async def _search(query: str, scope: str | None, limit: int) -> list[Memory]:
     async with opened_log() as store:
         return await store.recall(scope, query, limit or _ALL)
+
+
+async def _add(text: str, scope: str, tags: list[str]) -> str | None:
+    """Return the new memory's id; None: an equal text is remembered in the scope."""
+    async with opened(Runtime(settings=read_settings(), delivers_notices=False)) as runtime:
+        outside = runtime.outside
+        memory = Memory(
+            id=f"hand:{outside.ids.new()}",
+            scope=scope,
+            thread="",
+            text=text,
+            created_at=outside.clock.now_ms(),
+            tags=tags,
+        )
+        return memory.id if await keep(outside.store, memory) else None
 
 
 async def _forget(memory: str, scope: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""The commands of `stoic memory`: list, search, forget."""
+"""The commands of `stoic memory`: list, search, add, forget."""
 
 import sys
 from typing import Annotated
@@ -13,8 +13,8 @@ _Limit = Annotated[int, typer.Option("--limit", min=0, metavar="N", help="So man
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 memory_app = typer.Typer(
-    help="Look through what agents have remembered, and delete of it.",
-    short_help="List, search or delete what agents remember.",
+    help="Look through what agents have remembered, add to it, and delete of it.",
+    short_help="List, search, add or delete what agents remember.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -42,6 +42,27 @@ def search(
     from stoic.cli.memory import search_memories
 
     return search_memories(query, scope=scope, limit=limit, as_json=as_json, stdout=sys.stdout)
+
+
+@memory_app.command(
+    help="Remember TEXT for the agents of a scope; the same rules as for what they remember themselves.",
+    short_help="Remember something by hand.",
+)
+def add(
+    *,
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="One thing, understandable by itself; at most 4000 characters.")
+    ],
+    scope: Annotated[str, typer.Option("--scope", metavar="NAME", help="Whose it is, such as an agent's name.")],
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", metavar="WORD", help="A further word to find it by; may be given several times."),
+    ] = None,
+) -> int:
+    """Add a memory."""
+    from stoic.cli.memory import add_memory
+
+    return add_memory(text, scope=scope, tags=tag or [], stdout=sys.stdout)
 
 
 @memory_app.command(help="Delete a memory for good; no agent recalls it again.", short_help="Delete a memory for good.")

@@ -50,8 +50,8 @@ def memory_tools(scope: str) -> list[Tool]:
             id=f"call:{operation}",
             scope=scope,
             thread=context.thread,
-            text=_checked_text(text),
-            tags=_checked_tags(tags),
+            text=checked_text(text),
+            tags=checked_tags(tags),
             created_at=context.now_ms,
         )
         await keep(context.store, memory)
@@ -95,7 +95,8 @@ async def _withheld(context: ToolContext) -> list[str]:
     ]
 
 
-def _checked_text(text: str) -> str:
+def checked_text(text: str) -> str:
+    """Return a memory's text without space around it. Raises ValueError if there is none, or too much."""
     plain = text.strip()
     if not plain:
         raise ValueError("there is nothing to remember: the text is empty")
@@ -107,7 +108,8 @@ def _checked_text(text: str) -> str:
     return plain
 
 
-def _checked_tags(tags: Sequence[str]) -> list[str]:
+def checked_tags(tags: Sequence[str]) -> list[str]:
+    """Return a memory's tags without space around them. Raises ValueError if they are too many, or too long."""
     plain = [tag.strip() for tag in tags if tag.strip()]
     if len(plain) > LIMIT_TAGS or any(len(tag) > LIMIT_TAG_CHARACTERS for tag in plain):
         raise ValueError(f"at most {LIMIT_TAGS} tags of {LIMIT_TAG_CHARACTERS} characters each")
