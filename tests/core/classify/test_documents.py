@@ -20,6 +20,11 @@ LIVE = {
     "body where a stream was asked for": (Report(provider="x", status=200, stream=True, body={"choices": [CHOICE]}), "ok"),
     "nothing where a stream was asked for": (Report(provider="x", status=200, stream=True), "truncated_stream"),
     "nothing": (Report(provider="x", status=200), "unknown"),
+    "body that is still text": (
+        Report(provider="x", status=200, body='{"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}'), "ok"
+    ),
+    "body that is still text, of no shape": (Report(provider="x", status=200, body='{"hello": 1}'), "unknown"),
+    "body that is half of its text": (Report(provider="x", status=200, body='{"hello": 1'), "truncated_stream"),
     "empty list": (Report(provider="x", status=200, body=[]), "unknown"),
     "list of no objects": (Report(provider="x", status=200, body=[7, "x"]), "unknown"),
     "events that are still text": (

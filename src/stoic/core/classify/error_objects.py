@@ -21,8 +21,8 @@ _WRAPPED = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 """A text that is an error as a whole, or after the prefix of an SDK; JSON quoted amid prose does not count."""
-_PYTHON_TOKEN = re.compile(r"""'[^']*'|"[^"]*"|\b(?:None|True|False)\b""")
-_PYTHON_NAME = re.compile(r"\b(?:None|True|False)\b")
+_PYTHON_TOKEN = re.compile(r"""'[^']*'|"[^"]*"|None|True|False""")
+_PYTHON_NAME = re.compile("None|True|False")
 _LITERAL_CHARACTERS = 20_000
 """A longer text is not read as a Python literal, which takes a hundred times its memory."""
 _PYTHON_NAMES = {"None": "null", "True": "true", "False": "false"}
@@ -34,7 +34,7 @@ _NESTED_CODES = (("details", "error_code"), ("innererror", "innererror", "code")
 _CODE_HOLDERS = frozenset({"details", "detail", "innererror", "metadata"})
 _FLAT_CODES = frozenset({"error_code", "code", "__type"})
 _ERROR_HOLDERS = ("Error", "ErrorMsg", "base_resp")
-_HOLDERS = frozenset({*_ERROR_HOLDERS, "error", "errors", "detail", "header", "success"})
+_HOLDERS = frozenset({*_ERROR_HOLDERS, "error", "errors", "detail", "header"})
 """The keys that `_nested` looks below; most documents of a stream have none of them."""
 _ENCLOSERS = frozenset({"Response", "response", "choices"})
 """The keys that `_enclosed` looks below."""
@@ -145,9 +145,9 @@ def _nested(data: dict[str, Json], path: str, status: int | None, *, failed: boo
     for key in _ERROR_HOLDERS:
         if key in data and mapping(data[key]) and number(at(data, key, "status_code")) != 0:
             found.append(_error(mapping(data[key]), f"{path}.{key}", status))
-    if "header" in data and number(at(data, "header", "code")):  # iFlytek's WebSocket answers
+    if number(at(data, "header", "code")):  # iFlytek's WebSocket answers
         found.append(_error(mapping(data["header"]), f"{path}.header", status))
-    if data.get("success") is False or (failed and "errors" in data):
+    if failed or data.get("success") is False:
         found += _found(data.get("errors"), f"{path}.errors", status, failed=True, depth=depth + 1)
     if failed and isinstance(data.get("detail"), dict):
         found += _found(data["detail"], f"{path}.detail", status, failed=True, depth=depth + 1)

@@ -32,7 +32,7 @@ def judge(report: Report) -> Verdict:
         errors = exceptions.carried_errors(report.exception, report.status)
     family = _family(report, errors)
     inner = [error_meaning.inside(error, family) for error in errors]
-    finding = _judged(report, family, reading, errors, inner)
+    finding = _judged(report, body, family, reading, errors, inner)
     # What a gateway passes on from the provider behind it is the more exact.
     behind = [error for group in inner for error, _ in group]
     return _verdict(report, family, reading, finding, errors, [*behind, *errors])
@@ -76,9 +76,14 @@ def _with_code(error: ErrorObject, code: tuple[str, str]) -> ErrorObject:
 
 
 def _judged(
-    report: Report, family: Family, reading: Reading, errors: list[ErrorObject], inner: list[error_meaning.Inner]
+    report: Report,
+    body: Json,
+    family: Family,
+    reading: Reading,
+    errors: list[ErrorObject],
+    inner: list[error_meaning.Inner],
 ) -> Finding | None:
-    page = is_page(report.body)
+    page = is_page(body)
     for error, inside in zip(errors, inner, strict=True):
         found = error_meaning.judge(error, family, inside, page=page)
         if found:
@@ -88,20 +93,20 @@ def _judged(
         return Finding(mark=UNKNOWN, field=field, value=value)
     if report.exception is not None and not reading.ended:
         return exceptions.judge(report.exception)
-    return error_meaning.by_status(report.status, family, page=page) or _without_error(report, family, reading)
+    return error_meaning.by_status(report.status, family, page=page) or _without_error(report, body, family, reading)
 
 
-def _without_error(report: Report, family: Family, reading: Reading) -> Finding | None:
+def _without_error(report: Report, body: Json, family: Family, reading: Reading) -> Finding | None:
     """Judge an answer that neither an error nor its status calls a failure."""
     if report.status is not None and not 200 <= report.status < 300:  # noqa: PLR2004 -- the successes of HTTP
         return Finding(mark=UNKNOWN, field="status", value=str(report.status))
-    if _is_half_json(report.body):
+    if _is_half_json(body):
         return Finding(mark=TRUNCATED, field="body", value="")
     return replies.judge(reading, family, cut=report.end == "cut")
 
 
 def _is_half_json(body: Json) -> bool:
-    """Return whether a body began as JSON and is none: its end did not arrive."""
+    """Return whether a decoded body began as JSON and is none: its end did not arrive."""
     return isinstance(body, str) and body.lstrip()[:1] in ("{", "[")
 
 
