@@ -124,6 +124,23 @@ def test_errors_of_a_body_are_found_with_their_codes_and_text(name):
     assert told(in_body(body, status)) == expected
 
 
+@pytest.mark.parametrize(
+    ("body", "code", "text"),
+    [
+        ("busy", None, "busy"),
+        ({"__type": "a#B", "message": "m"}, "B", "m"),
+        ({"code": "a#B"}, "a#B", ""),
+        ({"detail": [{"msg": "m", "type": "t"}, {"msg": "n", "type": "u"}]}, "t", "m"),
+        ({"detail": ["odd"]}, None, ""),
+        ({"detail": [{"msg": 7}]}, None, ""),
+        ({"message": "", "msg": [], "detail": "m", "details": ["odd", {"reason": "r"}]}, "r", "m"),
+    ],
+)
+def test_error_keeps_its_code_and_text(body, code, text):
+    error = in_body(body, 500)[0]
+    assert ([value for _, value in error.codes], error.message) == ([] if code is None else [code], text)
+
+
 @pytest.mark.parametrize("body", [[*THREE, CODE], {"choices": [{"error": CODE}, *[{"error": CODE}] * 3]}])
 def test_only_the_first_three_of_a_list_are_read(body):
     assert len(in_body(body, 200)) == 3

@@ -73,6 +73,7 @@ def test_blank_arguments_are_none():
 
 
 def test_reason_that_is_prose_is_no_evidence():
+    assert [(one.field, one.value) for one in verdict("It ran out").evidence] == [("body.choices[0].finish_reason", "")]
     body = {"promptFeedback": {"blockReason": "It asked for a bomb"}}
     found = classify(report_from({"provider": "x", "status": 200, "body": body}))
     assert [(one.field, one.value) for one in found.evidence] == [("body.promptFeedback.blockReason", "")]

@@ -12,6 +12,7 @@ def test_a_call_that_grows_after_it_was_closed_is_open_again_until_the_end():
     reading = fresh(stream=True)
     reading.add_call("a", name="pay", arguments='{"n"')
     reading.close_call("a")
+    assert reading.parts == [CallPart(name="pay", arguments='{"n"')]
     reading.add_call("a", arguments=":1}")
     assert reading.parts == [CallPart(name="pay", arguments='{"n":1}', whole=False)]
     reading.close_calls()

@@ -301,6 +301,7 @@ def test_clock_and_zone_of_a_date_are_read(text, same):
 @pytest.mark.parametrize("zone", ["Z", " UTC", " GMT"])
 def test_stated_zone_outweighs_the_providers_own(zone):
     assert date_ms(f"2026-11-30 04:00:07{zone}", 8) == date_ms("2026-11-30 04:00:07", 0)
+    assert date_ms(f"2026-11-30 04:00:07.123{zone}", 8) == date_ms("2026-11-30 04:00:07", 0)
     assert date_ms("2026-11-30 04:00:07", 8) == date_ms("2026-11-29 20:00:07", 0)
 
 

@@ -100,5 +100,4 @@ def _finding(mark: Mark, reading: Reading) -> Finding:
 def _categorised(mark: Mark, reading: Reading) -> Mark:
     """Return a refusal's mark with the category and side that the reply's filters name."""
     category = mark.category or (reading.category[1] if reading.category else None)
-    where = reading.where if reading.where and reading.category else mark.where
-    return Mark(failure=mark.failure, category=category, where=where, scope=mark.scope)
+    return Mark(failure=mark.failure, category=category, where=reading.where or mark.where, scope=mark.scope)
