@@ -140,6 +140,10 @@ class Store(Protocol):
         """Return threads whose id begins with the prefix, the newest first."""
         ...
 
+    async def thread(self, thread: str) -> ThreadRecord:
+        """Return a thread as it stands, without its rows. Raises NoSuchThreadError, StoreError."""
+        ...
+
     async def delete_thread(self, thread: str, now_ms: int) -> None:
         """Delete a thread with its rows, journal and inbox, in one transaction.
 

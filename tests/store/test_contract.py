@@ -58,6 +58,18 @@ def test_a_thread_begins_with_its_first_entry_or_not_at_all(play):
     play(story)
 
 
+def test_a_thread_is_told_as_it_stands_like_the_one_that_is_loaded(play):
+    async def story(log):
+        await log.append(log.row(1, kind="message", role="user"), log.row(2))
+        told = await log.other.thread(THREAD)
+        assert told == (await log.store.load(THREAD)).thread
+        assert (told.last_seq, told.owner, told.phase) == (2, "first", "open")
+        with pytest.raises(NoSuchThreadError, match="nowhere"):
+            await log.other.thread("nowhere")
+
+    play(story)
+
+
 def test_threads_come_newest_first_and_by_prefix(play):
     async def story(log):
         for name, time in (("a%1", 10), ("a%2", 30), ("aX3", 20)):

@@ -62,7 +62,7 @@ async def models_of(thread: str) -> list[str]:
         return []
     async with opened_log() as store:
         try:
-            record = (await store.load(thread, after_seq=1 << 60)).thread
+            record = await store.thread(thread)
         except NoSuchThreadError:
             return []
     if record.meta.get("agent", AGENT_NAME) != AGENT_NAME:

@@ -120,7 +120,7 @@ async def _run(options: RunOptions, prepared: Prepared, prompt: str | None, imag
 async def _take_up(runtime: Runtime, thread: Thread, allow: int | None) -> None:
     """Check that there is a thread to go on with, and pass on what a person allows it."""
     await require_thread(runtime.store, thread.id)
-    record = (await runtime.store.load(thread.id, after_seq=1 << 60)).thread
+    record = await runtime.store.thread(thread.id)
     name = record.meta.get("agent", AGENT_NAME)
     if record.phase != "idle" and name != AGENT_NAME:
         raise UsageError(
@@ -150,7 +150,7 @@ def _nothing_open(state: ThreadState) -> str:
 
 async def _code(runtime: Runtime, ending: Ending | None, stopper: Stopper, thread: str) -> int:
     if ending is None:
-        if (await runtime.store.load(thread, after_seq=1 << 60)).thread.is_stopped:
+        if (await runtime.store.thread(thread)).is_stopped:
             raise EndedByRefusalError(f"thread {thread}: {notes.START_ANEW}")
         raise UsageError(_nothing_open(await read_state(runtime.store, runtime.clock, thread)))
     if not isinstance(ending, Parked) and ending.outcome == "cancelled" and stopper.interrupted:

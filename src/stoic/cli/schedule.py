@@ -26,7 +26,6 @@ from stoic.wiring import RandomIds, SystemClock
 
 _STYLES = {"completed": "green", "failed": "red", "stopped": "red", "open": "yellow", "parked": "yellow"}
 _PROMPT_CELLS = 60
-_NO_ROWS = 1 << 60
 
 
 class ScheduleLine(Record, frozen=True, omit_defaults=False):
@@ -189,7 +188,7 @@ async def _change(schedule: str, *, paused: bool) -> Schedule:
 
 async def _require_living(store: Store, thread: str) -> None:
     """Check that a thread may run again. Raises UsageError."""
-    if (await store.load(thread, after_seq=_NO_ROWS)).thread.is_stopped:
+    if (await store.thread(thread)).is_stopped:
         raise UsageError(
             f"thread {thread!r} ended by refusal and never runs again; schedule the prompt for another thread"
         )

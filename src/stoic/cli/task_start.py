@@ -25,7 +25,6 @@ from stoic.wiring import Runtime
 _LONGEST_ID = 200
 _FOR_PEOPLE = frozenset({"permission", "event"})
 """What somebody outside has to bring; a turn that waits for anything else goes on by itself while its process waits."""
-_NO_ROWS = 1 << 60
 
 
 class StartOptions(WorkOptions, frozen=True):
@@ -117,17 +116,16 @@ async def _settled(runtime: Runtime, task: str) -> tuple[TaskStatus, ThreadRecor
     listener = runtime.store.changes()
     while True:
         status = await runtime.tasks.status(task)
-        loaded = await runtime.store.load(task, after_seq=_NO_ROWS)
-        is_held_up = status.state == "parked" and status.waits_for in _FOR_PEOPLE and not loaded.inbox
-        if status.state == "ended" or is_held_up:
-            return status, loaded.thread
+        waits_for_people = status.state == "parked" and status.waits_for in _FOR_PEOPLE
+        if status.state == "ended" or (waits_for_people and not await runtime.store.inbox(task)):
+            return status, await runtime.store.thread(task)
         await anext(listener)
 
 
 async def _check_new(runtime: Runtime, task: str, brief: str) -> None:
     """Check that an id is free, or that of the very task: then starting it again changes nothing. Raises UsageError."""
     try:
-        known = (await runtime.store.load(task, after_seq=_NO_ROWS)).thread
+        known = await runtime.store.thread(task)
     except NoSuchThreadError:
         return
     if known.kind != "task" or known.meta.get("brief") != body_hash({"text": brief}):
@@ -136,7 +134,7 @@ async def _check_new(runtime: Runtime, task: str, brief: str) -> None:
 
 async def _check_reachable(runtime: Runtime, agents: UnattendedAgents, task: str) -> None:
     """Check that the models of a task can be reached from here. Raises ConfigurationError."""
-    agent = agents((await runtime.store.load(task, after_seq=_NO_ROWS)).thread)
+    agent = agents(await runtime.store.thread(task))
     for model in agent.models:
         try:
             agent.parameters_for(runtime.connection(model))
@@ -148,7 +146,7 @@ async def _agent_of(runtime: Runtime, options: StartOptions) -> str | None:
     """Return the agent's name: an owner's own, else this program's."""
     if options.owner is None:
         return AGENT_NAME
-    record = (await runtime.store.load(options.owner, after_seq=_NO_ROWS)).thread
+    record = await runtime.store.thread(options.owner)
     return None if "agent" in record.meta else AGENT_NAME
 
 

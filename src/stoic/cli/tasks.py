@@ -40,7 +40,6 @@ _WORST = (
 )
 """Exit codes of ended tasks, the mildest first: the later ones are the less likely to go by themselves."""
 _TEXT_CELLS = 60
-_NO_ROWS = 1 << 60
 
 
 class TaskLine(Record, frozen=True, omit_defaults=False):
@@ -256,7 +255,7 @@ async def _one(task: str) -> _Known:
 async def _known(runtime: Runtime, task: str) -> _Known:
     """Return a task. Raises UsageError: there is none of that id."""
     status = await runtime.tasks.status(task)
-    record = (await runtime.store.load(task, after_seq=_NO_ROWS)).thread
+    record = await runtime.store.thread(task)
     delivered = await runtime.store.deliveries(task=task)
     of = msgspec.convert(delivered[0].delivery.receipt, Receipt) if delivered else None
     return _Known(

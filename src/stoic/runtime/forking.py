@@ -56,7 +56,7 @@ async def fork(engine: Engine, source: str, target: str) -> None:
 
 async def _exists(engine: Engine, thread: str) -> bool:
     try:
-        await engine.store.load(thread, after_seq=1 << 60)
+        await engine.store.thread(thread)
     except NoSuchThreadError:
         return False
     return True

@@ -46,7 +46,7 @@ async def fire_due(store: Store, clock: Clock) -> int | None:
 
 async def last_outcome(store: Store, thread: str) -> Row | None:
     """Return the row of a thread's last outcome; None: no turn of it has ended. Raises NoSuchThreadError, StoreError."""
-    last_seq = (await store.load(thread, after_seq=1 << 60)).thread.last_seq
+    last_seq = (await store.thread(thread)).last_seq
     for after_seq in (max(last_seq - _NEWEST_ROWS, 0), 0):  # nearly always it is among the newest
         rows = (await store.load(thread, after_seq=after_seq)).rows
         found = next((row for row in reversed(rows) if row.kind == "outcome"), None)

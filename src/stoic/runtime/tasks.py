@@ -204,7 +204,7 @@ class Tasks:
 
     async def _owner(self, owner: str) -> ThreadRecord:
         try:
-            above = (await self._store.load(owner, after_seq=1 << 60)).thread
+            above = await self._store.thread(owner)
         except NoSuchThreadError:
             raise UsageError(f"there is no thread {owner!r} to own the task") from None
         if above.is_stopped:
@@ -222,7 +222,7 @@ class Tasks:
 
     async def _task(self, task: str, owner: str | None) -> ThreadRecord:
         try:
-            record = (await self._store.load(task, after_seq=1 << 60)).thread
+            record = await self._store.thread(task)
         except NoSuchThreadError:
             record = None
         is_task = record is not None and record.kind != "repair" and (record.kind == "task" or record.scope == "worker")

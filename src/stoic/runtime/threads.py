@@ -320,7 +320,7 @@ class Thread:
     async def _require_open_door(self) -> None:
         """Raise UsageError if the thread ended by refusal; one that is not there yet has not."""
         with contextlib.suppress(NoSuchThreadError):
-            if (await self._engine.store.load(self.id, after_seq=1 << 60)).thread.is_stopped:
+            if (await self._engine.store.thread(self.id)).is_stopped:
                 raise EndedByRefusalError(f"thread {self.id}: {notes.START_ANEW}")
 
     async def _put(self, entry: InboxEntry) -> None:

@@ -248,7 +248,7 @@ class Worker:
         What came into its inbox while it ran was not seen, so only what was there before counts as seen.
         """
         with contextlib.suppress(StoreError):  # deleted meanwhile
-            last_seq = (await self._store.load(work.thread.id, after_seq=1 << 60)).thread.last_seq
+            last_seq = (await self._store.thread(work.thread.id)).last_seq
             self._seen[work.thread.id] = _Seen(
                 newest_entry=work.newest_entry, last_seq=last_seq, until_ms=look_again_ms
             )

@@ -175,6 +175,10 @@ class MemoryStore:
         found.sort(key=lambda record: (record.created_at, record.id), reverse=True)
         return _copies(found[:limit], ThreadRecord)
 
+    async def thread(self, thread: str) -> ThreadRecord:
+        """Return a thread as it stands, without its rows. Raises NoSuchThreadError, StoreError."""
+        return _copy(self._thread(thread).as_it_stands(), thread)
+
     async def delete_thread(self, thread: str, now_ms: int) -> None:
         """Delete a thread with all that belongs to it. Raises HeldLeaseError, StoreError."""
         database, found = self._database(), self._thread(thread)

@@ -113,6 +113,11 @@ class SqliteStore:
         sound = self._sound.threads
         return await self._read(lambda connection: sound(reads.threads(connection, limit=limit, prefix=prefix)))
 
+    async def thread(self, thread: str) -> ThreadRecord:
+        """Return a thread as it stands, without its rows. Raises NoSuchThreadError, StoreError."""
+        sound = self._sound.threads
+        return await self._read(lambda connection: sound([reads.thread(connection, thread)])[0])
+
     async def delete_thread(self, thread: str, now_ms: int) -> None:
         """Delete a thread with all that belongs to it. Raises HeldLeaseError, StoreError."""
         rule = self._take_over
