@@ -145,6 +145,17 @@ def test_what_ends_where_something_is_masked_is_masked_in_long_texts(said):
     assert masked(text)[0].endswith("?\n")
 
 
+@pytest.mark.parametrize(
+    "said", ["/tmp/tmpab1/x", "/var/folders/ab/cd/T/tmpx", "/w/pytest-of-me/pytest-5", "cf-ray: 5", "x-amz-id-2: a"]
+)
+def test_what_has_a_seldom_sign_is_masked_in_long_texts_of_different_lines(said):
+    text = (
+        "".join(f"{chr(103 + n % 16)}{chr(103 + n // 16)} - no such thing is on this line\n" for n in range(300)) + said
+    )
+    assert masked(text) == masked_without_a_look(text)
+    assert "?" in masked(text)[0]
+
+
 def test_a_label_that_starts_where_an_address_ends_is_found_in_long_texts():
     text = f"{WORDY}at 0x12abtimed out after 7s\n"
     assert masked(text) == masked_without_a_look(text)

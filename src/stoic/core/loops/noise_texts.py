@@ -51,7 +51,7 @@ class MaskedTexts(msgspec.Struct, frozen=True):
     noise: int
     """Which kinds of noise they held, as bits of `noises.NOISES`."""
     written: bytes | None = None
-    """The only text in UTF-8, where that is known."""
+    """The only text in UTF-8, where that is known: of a long one without noise in it."""
 
 
 class _Shape(msgspec.Struct):
@@ -110,7 +110,8 @@ def _masked(texts: list[str], kind: Nature, *, failed: bool) -> MaskedTexts:
     found = _search(joined, noises)
     if found.noise:
         return MaskedTexts(_parted(found.text, many=many), noise | found.noise)
-    return MaskedTexts(bare, noise, None if many else found.written[len(_START) :])
+    is_long = not many and len(joined) > _REMEMBERED_CHARACTERS
+    return MaskedTexts(bare, noise, found.written[len(_START) :] if is_long else None)
 
 
 def _known(joined: str, noises: Noises, *, many: bool) -> _Shape:
