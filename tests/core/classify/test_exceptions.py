@@ -187,7 +187,8 @@ def test_exception_of_an_sdk_stands_for_a_status(kind, status):
         ("429 Too Many Requests", 429),
         ("Client error '429 Too Many Requests'", 429),
         ("server error '503 Down'", 503),
-        (" " * 388 + "Error code: 429", None),
+        (" " * 385 + "Error code: 429", 429),
+        (" " * 386 + "Error code: 429", None),
         ("399 Odd", None),
         ("600 Odd", None),
         ("4290", None),
@@ -223,6 +224,8 @@ def test_exception_of_no_failure_carries_no_error(status):
 SYSTEM = {
     "[Errno 104] Connection reset by peer": ("network", "time"),
     "[Errno -2] x": ("network", "time"),
+    "while reading: [Errno 110] x": ("network", "time"),
+    "while reading: [Errno 28] x": ("network", "config"),
     "Connection refused": ("network", "time"),
     "connection reset": ("network", "time"),
     "Connection aborted": ("network", "time"),
@@ -278,6 +281,7 @@ CHAINED = {
     ("openai.APIConnectionError", "httpx2.ConnectTimeout: timed out"): ("timeout", "time"),
     ("openai.APIConnectionError", "ssl.SSLCertVerificationError: certificate verify failed"): ("network", "config"),
     ("RuntimeError", "httpx.ReadError: [Errno 104]"): ("network", "time"),
+    ("RuntimeError", " httpx.ReadError : x"): ("network", "time"),
     ("RuntimeError", "openai.RateLimitError: Error code: 429 - {'error': {'code': 'insufficient_quota'}}"): (
         "quota",
         "credential",
@@ -400,8 +404,8 @@ SHOWN = {
     ),
     "status of a cause": ("x", {"type": "a.B", "cause": "openai.APIError: 429 Slow"}, ("status", "429")),
     "code": ("x", {"type": "a.B", "code": "quota_exceeded"}, ("exception.code", "quota_exceeded")),
-    "error code": ("x", {"type": "a.B", "error_code": "quota_exceeded", "code": ["odd"]}, ("exception.error_code", "quota_exceeded")),
-    "error type": ("x", {"type": "a.B", "error_type": "quota_exceeded"}, ("exception.error_type", "quota_exceeded")),
+    "error code": ("x", {"type": "a.B", "error_code": "quota_exceeded"}, ("exception.error_code", "quota_exceeded")),
+    "error type": ("x", {"type": "a.B", "error_type": "quota_exceeded", "code": ["odd"]}, ("exception.error_type", "quota_exceeded")),
     "botocore": ("x", {"type": "a.B", "message": f"Oh: {LIMITED}"}, ("exception.message", "ThrottlingException")),
     "name that is a code": ("x", {"type": "a.RateLimitError", "message": ""}, ("exception.type", "RateLimitError")),
     "known text": (
