@@ -47,6 +47,21 @@ CLASSES: dict[str, tuple[dict[str, Any], str]] = {
     "a text after one whose numbers fit": (
         {"provider": "openai", "body": error(f"Limit 9, Requested 3. {OVERFLOW}")}, "context_length"
     ),
+    **{
+        f"a text that says more than the code {code}": (
+            {"provider": "deepseek", "status": status, "body": error("Insufficient Balance", code=code)}, "quota"
+        )
+        for code, status in (
+            ("service_unavailable", 503), ("not_found", 404), ("forbidden", 403), ("server_error", 500),
+            ("too_many_requests", 429), ("invalid_value", 400), ("string_above_max_length", 400),
+        )
+    },
+    **{
+        f"a code that says it all, {code}": (
+            {"provider": "deepseek", "status": status, "body": error("Insufficient Balance", code=code)}, expected
+        )
+        for code, status, expected in (("overloaded", 503, "overloaded"), ("unknown_model", 404, "model_not_found"))
+    },
     "a limit of one digit": ({"provider": "openai", "status": 429, "body": error("Limit 8, Requested 9")}, "context_length"),
     "a limit too long for a number": (
         {"provider": "openai", "status": 429, "body": error("Limit 9999999999999999, Requested 5")}, "rate_limit"

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from stoic.core.classify.fields import fold
 from stoic.core.failures import Axis, FailureClass
 from stoic.records import Json, Record
@@ -132,15 +134,7 @@ REFUSED = refused()
 
 def soft(mark: Mark) -> Mark:
     """Return the mark as one that a known text may overrule."""
-    return Mark(
-        failure=mark.failure,
-        axis=mark.axis,
-        category=mark.category,
-        where=mark.where,
-        scope=mark.scope,
-        firm=False,
-        waits=mark.waits,
-    )
+    return replace(mark, firm=False)
 
 
 MARKS: dict[str, Mark] = {
@@ -155,7 +149,6 @@ MARKS: dict[str, Mark] = {
     "quota_config": QUOTA_CONFIG,
     "quota_time": QUOTA_TIME,
     "auth": AUTH,
-    "soft_auth": soft(AUTH),
     "permission": PERMISSION,
     "permission_time": PERMISSION_TIME,
     "soft_permission": soft(PERMISSION),
@@ -169,7 +162,6 @@ MARKS: dict[str, Mark] = {
     "bad_schema": BAD_SCHEMA,
     "image_too_large": IMAGE_TOO_LARGE,
     "history_corrupt": HISTORY_CORRUPT,
-    "soft_history_corrupt": soft(HISTORY_CORRUPT),
     "signature_invalid": SIGNATURE_INVALID,
     "malformed_tool_call": MALFORMED_TOOL_CALL,
     "output_limit": OUTPUT_LIMIT,
@@ -180,7 +172,6 @@ MARKS: dict[str, Mark] = {
     "refused_filter": refused("moderation"),
     "refused_guardrail": refused("guardrail"),
     "refused_image": refused("image"),
-    "refused_jailbreak": refused("jailbreak"),
     "refused_sensitive": refused("sensitive"),
 }
 """The marks by name, for `codes`."""
