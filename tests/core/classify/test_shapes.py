@@ -286,3 +286,110 @@ def test_picture_or_sound_alone_is_a_reply(kind):
         return classify(report_from({"provider": "x", "status": 200, "body": body})).name
 
     assert (name(kind), name(kind, "odd"), name("odd")) == ("ok", "ok", "empty_response")
+
+
+ODD: tuple[Any, ...] = (7, "odd", ["odd"], [[7]], {"odd": ["odd"]}, None, True)
+
+
+def changed(value, odd):
+    """Yield a value once with each of the values in it replaced."""
+    yield odd
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        for other in changed(one, odd):
+            copy = value.copy()
+            copy[key] = other
+            yield copy
+
+
+@pytest.mark.parametrize("name", [*REPLIES, *SIGNS])
+def test_value_of_a_wrong_kind_is_absent_wherever_it_stands(name):
+    exchange = {**REPLIES, **SIGNS}[name][0]
+    for odd in ODD:
+        if "body" in exchange:
+            told = [{"body": body} for body in changed(exchange["body"], odd)]
+        else:
+            told = [
+                {"sse": [*exchange["sse"][:at], {**one, "data": data}, *exchange["sse"][at + 1 :]]}
+                for at, one in enumerate(exchange["sse"])
+                for data in changed(one["data"], odd)
+            ]
+        for one in told:
+            report = report_from({"provider": "x", "status": 200, **one})
+            found = classify(report)
+            said = [report.finish, report.served_model, found.request_id, found.category, found.where]
+            for part in report.parts or []:
+                said += (
+                    [part.name, part.arguments, part.provider_id]
+                    if isinstance(part, CallPart)
+                    else [getattr(part, "text", "")]
+                )
+            assert all(isinstance(text, str | None) for text in said), one
+
+
+FINISHES = {
+    "chat": ({"choices": [{"message": {"content": "hi"}, "finish_reason": "odd"}]}, "body.choices[0].finish_reason"),
+    "messages": ({"type": "message", "content": [], "stop_reason": "odd"}, "body.stop_reason"),
+    "responses": ({"object": "response", "status": "odd"}, "body.status"),
+    "responses' reason": (
+        {"object": "response", "status": "incomplete", "incomplete_details": {"reason": "odd"}}, "body.incomplete_details.reason",
+    ),
+    "converse": ({"output": {"message": {"content": []}}, "stopReason": "odd"}, "body.stopReason"),
+    "generate": ({"candidates": [{"finishReason": "odd"}]}, "body.candidates[0].finishReason"),
+    "ndjson": ({"response": "hi", "done": True, "done_reason": "odd"}, "body.done_reason"),
+    "cohere": ({"text": "hi", "finish_reason": "odd"}, "body.finish_reason"),
+    "dashscope": ({"output": {"text": "hi", "finish_reason": "odd"}}, "body.output.finish_reason"),
+    "dashscope's choices": ({"output": {"choices": [{"finish_reason": "odd"}]}}, "body.output.choices[0].finish_reason"),
+    "titan": ({"results": [{"outputText": "hi", "completionReason": "odd"}]}, "body.results[0].completionReason"),
+}  # fmt: skip
+FINISHES_OF_EVENTS = {
+    "messages": ({"type": "message_delta", "delta": {"stop_reason": "odd"}}, {"type": "message_stop"}, "events[0].data.delta.stop_reason"),
+    "converse": ({"contentBlockDelta": {}}, {"messageStop": {"stopReason": "odd"}}, "events[1].data.messageStop.stopReason"),
+    "cohere": ({"type": "message-start"}, {"type": "message-end", "delta": {"finish_reason": "odd"}}, "events[1].data.delta.finish_reason"),
+    "responses": ({"type": "response.created"}, {"type": "response.cancelled"}, "events[1].data.type"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FINISHES)
+def test_evidence_names_the_finish_of_a_body(name):
+    body, field = FINISHES[name]
+    assert classify(report_from({"provider": "x", "status": 200, "body": body})).evidence[0].field == field
+
+
+@pytest.mark.parametrize("name", FINISHES_OF_EVENTS)
+def test_evidence_names_the_finish_of_a_stream(name):
+    *data, field = FINISHES_OF_EVENTS[name]
+    assert classify(report_from({"provider": "x", "status": 200, "sse": events(*data)})).evidence[0].field == field
+
+
+def test_calls_of_one_reply_are_kept_apart_until_it_breaks_off():
+    def calls(*data):
+        report = report_from({"provider": "x", "status": 200, "sse": events(*data)})
+        return [
+            (part.name, part.arguments, part.provider_id, part.whole)
+            for part in report.parts or []
+            if isinstance(part, CallPart)
+        ]
+
+    expected = [("f", "{1", "t", False), ("g", "2", "u", False)]
+    for key in ("output_index", "item_id"):
+        begun = [
+            {"type": "response.output_item.added", key: at, "item": {"type": kind, "name": name, "call_id": id_}}
+            for at, kind, name, id_ in (
+                (1, "message", "x", "x"),
+                (1, "function_call", "f", "t"),
+                (2, "function_call", "g", "u"),
+            )
+        ]
+        pieces = [
+            {"type": "response.function_call_arguments.delta", key: at, "delta": one}
+            for at, one in ((1, "{"), (2, "2"), (1, "1"))
+        ]
+        assert calls(*begun, *pieces) == expected
+    chat = [
+        {"index": at, "id": id_, "function": {"name": name, "arguments": one}}
+        for at, id_, name, one in ((1, "t", "f", "{"), (2, "u", "g", "2"), (1, "", "", "1"))
+    ]
+    assert calls(*[{"choices": [{"delta": {"tool_calls": [one]}}]} for one in chat]) == expected
+    assert calls({"choices": [{"delta": {"tool_calls": [{"function": one["function"]} for one in chat[:2]]}}]}) == [
+        ("f", "{", "", False), ("g", "2", "", False),
+    ]  # fmt: skip
