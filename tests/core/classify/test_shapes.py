@@ -393,3 +393,65 @@ def test_calls_of_one_reply_are_kept_apart_until_it_breaks_off():
     assert calls({"choices": [{"delta": {"tool_calls": [{"function": one["function"]} for one in chat[:2]]}}]}) == [
         ("f", "{", "", False), ("g", "2", "", False),
     ]  # fmt: skip
+
+
+CALLED = [("f", "{}"), ("g", "{}")]
+SEVERAL = {
+    "generate": {"candidates": [{"content": {"parts": [{"functionCall": {"name": name, "args": {}}} for name, _ in CALLED]}, "finishReason": "STOP"}]},
+    "responses": {"object": "response", "status": "completed", "output": [{"type": "function_call", "name": name, "arguments": "{}"} for name, _ in CALLED]},
+    "ndjson": {"message": {"tool_calls": [{"function": {"name": name, "arguments": {}}} for name, _ in CALLED]}, "done": True},
+    "cohere": {"finish_reason": "TOOL_CALL", "message": {"tool_calls": [{"function": {"name": name, "arguments": {}}} for name, _ in CALLED]}},
+    "chat's old and new": {"choices": [{"message": {"function_call": {"name": "f", "arguments": "{}"}, "tool_calls": [{"function": {"name": "g", "arguments": "{}"}}]}, "finish_reason": "tool_calls"}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_calls_of_a_body_stay_several(name):
+    report = report_from({"provider": "x", "status": 200, "body": SEVERAL[name]})
+    assert [(part.name, part.arguments) for part in report.parts or [] if isinstance(part, CallPart)] == CALLED
+
+
+def test_scope_of_a_sign_is_what_it_is_about():
+    def found(body):
+        one = classify(report_from({"provider": "x", "status": 200, "body": body}))
+        return one.scope, one.category, one.where, one.evidence[0].field
+
+    fallback = {"type": "fallback", "trigger": {"type": "refusal"}}
+    assert found({"type": "message", "content": [fallback], "stop_reason": "end_turn"}) == (
+        "model", None, "prompt", "body.content[0].trigger.type",
+    )  # fmt: skip
+    check = {"type": "computer_call", "pending_safety_checks": [{"code": "Odd_Code"}]}
+    assert found({"object": "response", "status": "completed", "output": [check]}) == (
+        "agent_action", "odd_code", "completion", "body.output[0].pending_safety_checks[0].code",
+    )  # fmt: skip
+    unnamed = {"type": "computer_call", "pending_safety_checks": [{}]}
+    assert found({"object": "response", "status": "completed", "output": [unnamed]})[1] is None
+    decision = {"functionCall": {"name": "f", "args": {"safety_decision": {"decision": "require_confirmation"}}}}
+    assert found({"candidates": [{"content": {"parts": [{"text": "a"}, decision]}, "finishReason": "STOP"}]}) == (
+        "agent_action", None, "completion", "body.candidates[0].content.parts[1].functionCall.args.safety_decision.decision",
+    )  # fmt: skip
+
+
+def test_rating_that_blocked_outweighs_a_high_one():
+    ratings = [
+        {"category": "HARM_CATEGORY_HATE", "probability": "HIGH"},
+        {"category": "HARM_CATEGORY_HARASSMENT", "blocked": True},
+    ]
+    body = {"candidates": [{"finishReason": "SAFETY", "safetyRatings": ratings}]}
+    found = classify(report_from({"provider": "x", "status": 200, "body": body}))
+    assert [one.field for one in found.evidence[1:]] == ["body.candidates[0].safetyRatings[1].category"]
+    assert found.category == "harassment"
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("completed", "empty_response"),
+        ("incomplete", "unknown"),
+        ("failed", "server_error"),
+        ("cancelled", "cancelled"),
+    ],
+)
+def test_end_of_a_response_without_a_status_is_its_finish(kind, expected):
+    sse = events({"type": f"response.{kind}"})
+    assert classify(report_from({"provider": "x", "status": 200, "sse": sse})).name == expected
