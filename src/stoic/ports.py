@@ -469,3 +469,17 @@ class Outside(Record, frozen=True):
     store: Store
     clock: Clock
     ids: Ids
+
+
+async def load_readable(store: Store, thread: str, *, after_seq: int = 0) -> Loaded:
+    """Read a thread as far as it can be read: a row of kind `damaged` stands for each one that cannot.
+
+    It is for whoever looks at many threads and runs none of them: a damaged one must not hide the others.
+
+    Raises:
+        NoSuchThreadError, StoreError
+    """
+    try:
+        return await store.load(thread, after_seq=after_seq)
+    except DamagedRowsError as error:
+        return error.rest

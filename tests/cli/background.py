@@ -1,5 +1,6 @@
 """`stoic up` as a process whose lines a test waits for, and commands run in this process beside it."""
 
+import asyncio
 import io
 import os
 import re
@@ -12,6 +13,10 @@ from typing import Any, Self
 from tests.cli.processes import LIMIT_SECONDS, Bench
 
 from stoic.cli.app import run_app
+from stoic.moments import date_of
+from stoic.records import Schedule
+from stoic.store.sqlite import SqliteStore
+from stoic.wiring import SystemClock
 
 MODEL = "openai-chat:m"
 REFUSAL: dict[str, Any] = {
@@ -49,6 +54,33 @@ def inside(bench: Bench, *arguments: str) -> subprocess.CompletedProcess[str]:
 def start_task(bench: Bench, brief: str, *arguments: str, task: str = "job") -> subprocess.CompletedProcess[str]:
     where = ["--workspace", str(bench.workspace), "--model", MODEL]
     return inside(bench, "tasks", "start", brief, "--id", task, *where, *arguments)
+
+
+def begin_nightly(bench: Bench, thread: str) -> None:
+    """Let there be a thread with one turn, and with a prompt that has come due and comes again in half a day."""
+    done = inside(bench, "run", "--thread", thread, "--workspace", str(bench.workspace), "--model", MODEL, "Hello.")
+    assert done.returncode == 0, done.stderr
+
+    async def add() -> None:
+        store = SqliteStore(bench.database)
+        await store.open()
+        now_ms = SystemClock().now_ms()
+        hour = (date_of(now_ms).hour + 12) % 24
+        await store.put_schedule(
+            Schedule(
+                id=f"s-{thread}",
+                thread=thread,
+                expression="every day",
+                cron=f"0 {hour} * * *",
+                zone="UTC",
+                prompt="Write it.",
+                created_at=1,
+                next_due_at=now_ms,
+            )
+        )
+        await store.close()
+
+    asyncio.run(add())
 
 
 class Up:

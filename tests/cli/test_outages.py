@@ -1,16 +1,10 @@
 """A nightly prompt whose provider is down, under real `stoic up` processes: seen as waiting, kept by a kill, sent again."""
 
-import asyncio
 import json
 
-from tests.cli.background import MODEL, Up, inside, reach
-from tests.cli.processes import Bench
+from tests.cli.background import MODEL, Up, begin_nightly, inside, reach
 
-from stoic.moments import date_of
-from stoic.records import Schedule
-from stoic.store.sqlite import SqliteStore
 from stoic.testing import ScriptedProvider
-from stoic.wiring import SystemClock
 
 DOWN = {
     "status": 503,
@@ -20,37 +14,10 @@ DOWN = {
 WAITS = r"waits for openai-chat to answer again; the next try is at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
 
 
-def begin(bench: Bench) -> None:
-    """Let there be the thread `nightly`, with a prompt that has come due and comes again in half a day."""
-    done = inside(bench, "run", "--thread", "nightly", "--workspace", str(bench.workspace), "--model", MODEL, "Hello.")
-    assert done.returncode == 0, done.stderr
-
-    async def add() -> None:
-        store = SqliteStore(bench.database)
-        await store.open()
-        now_ms = SystemClock().now_ms()
-        hour = (date_of(now_ms).hour + 12) % 24
-        await store.put_schedule(
-            Schedule(
-                id="s",
-                thread="nightly",
-                expression="every day",
-                cron=f"0 {hour} * * *",
-                zone="UTC",
-                prompt="Write it.",
-                created_at=1,
-                next_due_at=now_ms,
-            )
-        )
-        await store.close()
-
-    asyncio.run(add())
-
-
 def test_a_prompt_of_an_outage_waits_in_sight_outlives_a_kill_and_is_sent_again(bench):
     with ScriptedProvider([["text:ready"], DOWN, ["text:the report"]]) as provider:
         reach(bench, provider)
-        begin(bench)
+        begin_nightly(bench, "nightly")
         with Up(bench) as up:
             up.wait_for(rf"^nightly · turn 2 is parked: it {WAITS}$")
             up.process.kill()
@@ -73,7 +40,7 @@ def test_a_prompt_of_an_outage_waits_in_sight_outlives_a_kill_and_is_sent_again(
 def test_a_person_who_writes_meanwhile_is_not_kept_waiting(bench):
     with ScriptedProvider([["text:ready"], DOWN, ["text:both"]]) as provider:
         reach(bench, provider)
-        begin(bench)
+        begin_nightly(bench, "nightly")
         with Up(bench) as up:
             up.wait_for(r"^nightly · turn 2 is parked")
             assert up.drain() == 0

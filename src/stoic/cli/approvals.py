@@ -20,7 +20,7 @@ from stoic.cli.worker import make_agent
 from stoic.core.arguments import arguments_of
 from stoic.errors import NoSuchThreadError, UsageError
 from stoic.foreign_json import read_foreign
-from stoic.ports import Loaded, Store
+from stoic.ports import Loaded, Store, load_readable
 from stoic.records import Json, Parked, Question, Record
 from stoic.settings import read_settings
 from stoic.wiring import Runtime, SystemClock
@@ -194,7 +194,7 @@ async def _questions(store: Store) -> list[Approval]:
         if parked.waits_for != "permission":
             continue
         try:
-            loaded = await store.load(record.id)
+            loaded = await load_readable(store, record.id)
         except NoSuchThreadError:  # deleted meanwhile
             continue
         found += [_approval(record.id, question, loaded) for question in parked.questions]

@@ -10,7 +10,7 @@ from stoic.cli.names import near
 from stoic.core.failures import Axis
 from stoic.core.health import OPEN_AT_ONCE, retry_now
 from stoic.errors import ConfigurationError, NoSuchThreadError, StoreError, UsageError
-from stoic.ports import Store
+from stoic.ports import Store, load_readable
 from stoic.settings import Settings, read_settings
 from stoic.wiring import Runtime, check_database
 
@@ -113,7 +113,7 @@ async def newest_thread() -> str:
             if thread.kind != "chat" or thread.scope != "main":
                 continue
             # The last row alone: threads may be long.
-            loaded = await store.load(thread.id, after_seq=thread.last_seq - 1)
+            loaded = await load_readable(store, thread.id, after_seq=thread.last_seq - 1)
             times = [thread.created_at, *(row.created_at for row in loaded.rows[-1:])]
             newest = max(newest or (0, ""), (max(times), thread.id))
     if newest is None:

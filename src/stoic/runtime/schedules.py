@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from stoic.core.schedules import Due, due, held_until, next_due
 from stoic.errors import NoSuchThreadError, UsageError
-from stoic.ports import Clock, Store
+from stoic.ports import Clock, Store, load_readable
 from stoic.records import InboxEntry, Row, Schedule
 
 KIND = "schedule"
@@ -48,7 +48,7 @@ async def last_outcome(store: Store, thread: str) -> Row | None:
     """Return the row of a thread's last outcome; None: no turn of it has ended. Raises NoSuchThreadError, StoreError."""
     last_seq = (await store.thread(thread)).last_seq
     for after_seq in (max(last_seq - _NEWEST_ROWS, 0), 0):  # nearly always it is among the newest
-        rows = (await store.load(thread, after_seq=after_seq)).rows
+        rows = (await load_readable(store, thread, after_seq=after_seq)).rows
         found = next((row for row in reversed(rows) if row.kind == "outcome"), None)
         if found is not None:
             return found

@@ -12,6 +12,7 @@ from stoic.core.history import LEAVES_PARKED
 from stoic.core.quarantine import body_hash
 from stoic.core.receipt import evidence
 from stoic.errors import EndedByRefusalError, NoSuchThreadError, UsageError
+from stoic.ports import load_readable
 from stoic.records import InboxEntry, Json, Receipt, Row, StoredDelivery, ThreadRecord
 from stoic.runtime.engine import Engine
 from stoic.runtime.task_agents import AgentSource
@@ -234,11 +235,11 @@ class Tasks:
 
     async def _turn_of(self, task: str, entry: str) -> int | None:
         """Return the turn that an entry has opened; the whole log is read, since an entry's row may be anywhere in it."""
-        rows = (await self._store.load(task)).rows
+        rows = (await load_readable(self._store, task)).rows
         return next((row.turn for row in rows if row.meta.get("entry") == entry), None)
 
     async def _newest_turn(self, task: str) -> list[Row]:
-        rows = (await self._store.load(task)).rows
+        rows = (await load_readable(self._store, task)).rows
         newest = max((row.turn for row in rows), default=0)
         return [row for row in rows if row.turn == newest and row.kind not in LEAVES_PARKED]
 
