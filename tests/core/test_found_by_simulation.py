@@ -1,5 +1,6 @@
 """What the simulation has found: each story as short as it could be made (`stoic sim`)."""
 
+from msgspec.structs import replace
 from tests.core.world import ROUTE, World, called, http, parked, plan, report, run, said, scripted, tool
 
 from stoic.core.arguments import arguments_key
@@ -171,3 +172,23 @@ def test_a_person_begins_a_ladder_of_their_own_after_one_that_was_broken_off():
     run(world)
     steps = [row.content["step"] for row in world.rows if row.kind == "quarantine" and row.content["step"]]
     assert steps[:3] == [1, 2, 1]
+
+
+def test_the_same_refusing_providers_are_told_of_once_though_their_refusals_began_in_two_segments():
+    # Seed 330062963766: the notice was named after the segment of whoever refused last.
+    world = world_of([REFUSED], [said("instead"), said("other tools"), REFUSED])
+    first = world.plan = plan(candidates=BOTH, thread_kind="repair")
+    event(world, 1)
+    run(world)
+    world.plan = replace(first, fingerprint="another", candidates=BOTH[1:])
+    event(world, 2)
+    run(world)
+    world.plan = first
+    for number in (3, 4):
+        event(world, number)
+        run(world)
+        world.now_ms += HOUR_MS
+    assert [(each.model, each.segment) for each in world.history().refusals] == [("m", "t.1#1"), ("o", "t.1#3")]
+    assert [key for key in world.notices if key.endswith(":0:anthropic,openai-chat")] == [
+        "refusal:t.1#1:0:anthropic,openai-chat"
+    ]

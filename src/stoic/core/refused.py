@@ -187,8 +187,11 @@ def _notices(ctx: Context, met: Met, state: RefusalState) -> list[Notice]:
     if scope == "agent_action":
         return [notice.decision_wanted(thread, state.segment, candidate.route, met.verdict.category)]
     if ctx.plan.thread_kind == "repair":
-        others = [each for each in ctx.history.refusals if each.provider != state.provider]
-        told = notice.repair_refused(thread, state.segment, [*others, state], withheld=withheld)
+        known = ctx.history.refusals
+        others = [each for each in known if each.provider != state.provider]
+        # By the oldest of them: they may have begun in two segments of the same prefix, whoever refuses now.
+        began = next(iter(known), state).segment
+        told = notice.repair_refused(thread, began, [*others, state], withheld=withheld)
         return [] if told is None else [told]
     if ctx.is_task:
         return [] if ctx.plan.task.owner is not None else [notice.task_refused(thread, state.segment, state)]

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 import msgspec
 
-from stoic.records import Notice, Outcome, Parked
+from stoic.records import Notice, Outcome, Parked, Row
 from stoic.testing.simulation.invariants.watching import Watching
 from stoic.testing.simulation.ledger import Ledger, Ran, Sent, Taken
 from stoic.testing.simulation.setting import DAILY_NOTICES, hold
@@ -154,11 +154,14 @@ class Notices(Watching):
         super().__init__(ledger)
         self._known: dict[str, Notice] = {}
         self._refusals: dict[tuple[str, int, str, str], set[str]] = defaultdict(set)
-        """Keys of notices about refusals, by thread, generation, prefix and who has refused."""
+        """Keys of notices about refusals, by thread, generation, prefix and who has refused and not answered since."""
 
     def stepped(self, taken: Taken) -> None:
         """What two things have to say has two keys, and what a segment's refusals have to say has few."""
         thread = taken.lease.thread
+        for row in taken.step.rows:
+            if row.kind == "reply":
+                self._begin_anew(thread, row)
         for notice in taken.step.notices:
             known = self._known.setdefault(notice.key, notice)
             is_same = notice.kind not in _OF_ONE_THING or known.actions == notice.actions
@@ -171,6 +174,14 @@ class Notices(Watching):
             keys.add(notice.key)
             most = 2 if thread.startswith("repair") and thread not in self.ledger.tasks else 1
             hold(len(keys) <= most, 13, lambda keys=keys: f"{thread} tells of one segment's refusals {keys}")
+
+    def _begin_anew(self, thread: str, reply: Row) -> None:
+        """Know that who has answered may be told of once more when it refuses again."""
+        here = (thread, reply.generation, self.ledger.fingerprints.get(thread, ""))
+        for place in [
+            each for each in self._refusals if each[:3] == here and reply.meta["provider"] in each[3].split(",")
+        ]:
+            del self._refusals[place]
 
     def ended(self) -> None:
         """Everything critical was heard; of the rest no more a day than may be."""
