@@ -213,6 +213,28 @@ def test_a_message_that_another_process_takes_while_its_holder_stands_still_is_t
     play(tmp_path, [["text:One.", "stop"], ["hang"]], story)
 
 
+def test_a_turn_that_lost_its_lease_may_end_while_a_later_step_of_its_thread_runs_in_the_same_process(tmp_path):
+    # Found by simulation (seed 51000000733): the later one failed with a KeyError when it had ended.
+    async def story(bench: Bench) -> None:
+        others = SqliteStore(bench.path, is_alive=lambda _: False)
+        async with bench.runtime() as runtime, bench.runtime(store=others) as other:
+            thread = bench.thread(runtime)
+            await thread.run("one")
+            overtaken = asyncio.ensure_future(thread.run("two"))
+            await bench.provider.arrived(2)
+            assert outcome(await bench.thread(other).resume()).text == "Two."
+            later = asyncio.ensure_future(thread.compact())
+            await bench.provider.arrived(4)
+            bench.provider.open_gate("late")
+            with pytest.raises(StaleWriterError, match="nothing was stored"):
+                await overtaken
+            bench.provider.open_gate("summary")
+            assert (await later).state == "begun"
+
+    script = [["text:One."], ["gate:late", "text:Too late."], ["text:Two."], ["gate:summary", "text:So far."]]
+    play(tmp_path, script, story)
+
+
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_taking_a_lease_is_a_sign_of_life(tmp_path, kind: str):
     async def story() -> None:

@@ -247,7 +247,9 @@ class Engine:
             self._cache.pop(lease.thread, None)
             raise
         finally:
-            del self._running[lease.thread]
+            # One that lost its lease may end when a later one runs, or has run, in this process.
+            if self._running.get(lease.thread) is signal:
+                del self._running[lease.thread]
         if agent.extractor is not None and isinstance(ending, Outcome):
             from stoic.runtime.extraction import extract  # noqa: PLC0415 -- few agents do, and importing stoic is to be quick
 
