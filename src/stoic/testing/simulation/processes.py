@@ -212,13 +212,13 @@ class Process:
 
     async def end(self) -> None:
         """Close everything in good order; what is under way is left as it stands."""
-        self.ledger.lose_answers(self.name)
         for chore in self._chores:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)
         if self._delivery is not None:
             await self.outbox.end(self._delivery)
         await self.engine.__aexit__(None, None, None)
+        self.ledger.lose_answers(self.name)
         self.is_alive = False
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
