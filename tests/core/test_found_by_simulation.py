@@ -35,6 +35,22 @@ def asked(world: World) -> list[str]:
     return [send.route.provider for send, _ in world.sends]
 
 
+def ladder_steps(world: World) -> list[int]:
+    return [row.content["step"] for row in world.rows if row.kind == "quarantine" and row.content["step"]]
+
+
+def with_a_broken_ladder() -> World:
+    """Make a world whose first turn was refused twice, ended by another failure, and is refused from then on."""
+    world = world_of([REFUSED, REFUSED, http(404, "model_not_found"), REFUSED], [SHUT])
+    for number in range(3):
+        event(world, number)
+    parked(world)
+    world.put("cancel")
+    run(world)
+    world.health.clear()
+    return world
+
+
 def test_a_turn_that_waits_for_its_routes_stores_nothing_however_often_it_is_looked_at():
     # Two workers on one database: each row of one made the other look again, without end.
     world = world_of([SHUT], [SHUT])
@@ -144,34 +160,20 @@ def test_a_turn_that_is_woken_while_its_route_is_still_shut_waits_on_for_the_sam
 
 def test_a_ladder_that_another_failure_broke_off_goes_on_where_it_was_in_the_next_turn_that_no_person_opens():
     # Seed 302216707946: each such break gave the provider a whole ladder more, and the probes came after that.
-    world = world_of([REFUSED, REFUSED, http(404, "model_not_found"), REFUSED], [SHUT])
-    for number in range(3):
-        event(world, number)
-    parked(world)
-    world.put("cancel")
-    run(world)
-    world.health.clear()
+    world = with_a_broken_ladder()
     event(world, 4)
     ending = run(world)
     assert isinstance(ending, Outcome)
     assert ending.reason == "refused"
-    steps = [row.content["step"] for row in world.rows if row.kind == "quarantine" and row.content["step"]]
-    assert steps == [1, 2, 3]
+    assert ladder_steps(world) == [1, 2, 3]
     assert sum(row.kind == "attempt" and row.content["class"] == "refusal" for row in world.rows) == 4
 
 
 def test_a_person_begins_a_ladder_of_their_own_after_one_that_was_broken_off():
-    world = world_of([REFUSED, REFUSED, http(404, "model_not_found"), REFUSED], [SHUT])
-    for number in range(3):
-        event(world, number)
-    parked(world)
-    world.put("cancel")
-    run(world)
-    world.health.clear()
+    world = with_a_broken_ladder()
     world.message("what came in?")
     run(world)
-    steps = [row.content["step"] for row in world.rows if row.kind == "quarantine" and row.content["step"]]
-    assert steps[:3] == [1, 2, 1]
+    assert ladder_steps(world)[:3] == [1, 2, 1]
 
 
 def test_the_same_refusing_providers_are_told_of_once_though_their_refusals_began_in_two_segments():
