@@ -17,6 +17,13 @@ def test_the_invariants_hold_in_every_world(seed: int):
     simulate(varied(seed))
 
 
+@pytest.mark.parametrize(
+    "seed", [40000001070, 40000001572, 51000000733, 61000000286, 81000000094, 302216707946, 330062963766]
+)
+def test_the_invariants_hold_where_they_once_did_not(seed: int):
+    simulate(varied(seed))
+
+
 @pytest.mark.parametrize("seed", range(1000, 1006))
 def test_the_invariants_hold_over_a_real_file(seed: int, tmp_path):
     simulate(Setting(seed=seed, make_store=blocking_sqlite(tmp_path / "log.db")))
