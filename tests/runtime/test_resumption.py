@@ -235,6 +235,25 @@ def test_a_turn_that_lost_its_lease_may_end_while_a_later_step_of_its_thread_run
     play(tmp_path, script, story)
 
 
+def test_a_turn_that_lost_its_lease_builds_no_other_request_from_what_the_next_holder_has_stored(tmp_path):
+    # Found by simulation (seed 82000002384): it was told that there was nothing to answer in the view, a bug of ours.
+    async def story(bench: Bench) -> None:
+        others = SqliteStore(bench.path, is_alive=lambda _: False)
+        async with bench.runtime() as runtime, bench.runtime(store=others) as other:
+            overtaken = asyncio.ensure_future(bench.thread(runtime).run("one"))
+            await bench.provider.arrived(1)
+            assert outcome(await bench.thread(other).resume()).failure_class == "invalid_request"
+            bench.provider.open_gate("late")
+            with pytest.raises(StaleWriterError, match="nothing was sent"):
+                await overtaken
+
+    dangling = (
+        "An assistant message with 'tool_calls' must be followed by tool messages"  # then a plain one is thought of
+    )
+    late = {"status": 400, "gate": "late", "body": {"error": {"message": dangling, "type": "invalid_request_error"}}}
+    play(tmp_path, [late, INVALID], story)
+
+
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_taking_a_lease_is_a_sign_of_life(tmp_path, kind: str):
     async def story() -> None:

@@ -8,10 +8,10 @@ from stoic.core.commands import Compare, Locate, Remembered, Route, Send, Summar
 from stoic.core.images import images_at
 from stoic.core.refusal import REMEMBERED_MS
 from stoic.core.replay import messages
-from stoic.errors import UsageError
+from stoic.errors import StaleWriterError, UsageError
 from stoic.events import CallAnnounced, CompactionStarted, RoundStarted, TextDelta, ThinkingDelta
 from stoic.ports import Connection, Outside, Request
-from stoic.records import Message, RefusedBytes, Report
+from stoic.records import Message, RefusedBytes, Report, Row
 from stoic.runtime.agents import Agent, Summariser
 from stoic.runtime.collecting import collection_held
 from stoic.runtime.plain_rendering import PlainRenderer
@@ -118,7 +118,7 @@ class Sender:
 
     async def summarise(self, command: Summarise) -> Summarised | Remembered:
         """Have the agent's summariser, or the model of the route, sum up what is seen of everything but the kept rows."""
-        rows = (await self._outside.store.load(self._live.history.thread)).rows
+        rows = await self._stored_rows()
         kept = set(command.kept)
         view = messages([row for row in rows if row.seq <= command.upto_seq and row.seq not in kept])
         connection, clock = self._connection(command.route), self._outside.clock
@@ -146,17 +146,27 @@ class Sender:
         transcript = live.transcripts.get(renderer)
         if transcript is None:
             # The first request of this thread to this kind of route since it was loaded.
-            rows = live.rows
-            if rows is None:
-                # Without what another holder may have added since: then this one is stale, and its next step is rejected.
-                last_seq = live.history.last_seq
-                found = (await self._outside.store.load(live.history.thread)).rows
-                rows = [row for row in found if row.seq <= last_seq]
+            rows = await self._stored_rows() if live.rows is None else live.rows
             with collection_held():
                 transcript = live.transcribe(rows, renderer)
         agent = self._agent
         parameters = agent.parameters_for(connection, max_tokens=command.max_tokens)
         return transcript.body(renderer.head(connection.model, agent.instructions, agent.schemas, parameters))
+
+    async def _stored_rows(self) -> list[Row]:
+        """Return the thread's rows; what another holder has made of them is not for this one to send.
+
+        Raises:
+            StaleWriterError: another one has, or had, the lease meanwhile
+        """
+        thread, lease = self._live.history.thread, self._live.lease
+        loaded = await self._outside.store.load(thread)
+        if lease is None or (loaded.thread.owner, loaded.thread.epoch) != (lease.owner, lease.epoch):
+            raise StaleWriterError(
+                f"thread {thread}: its lease is at epoch {loaded.thread.epoch} now and no longer this one's;"
+                " nothing was sent, stop working on this thread"
+            )
+        return loaded.rows
 
 
 def _hash(body: bytes) -> str:
