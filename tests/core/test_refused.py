@@ -117,6 +117,26 @@ def test_a_body_that_was_withheld_gets_its_placeholder_before_it_is_sent_again()
     assert [each and (each.provider, each.category) for each in placeholders] == [("openai-chat", "unnamed")] * 3
 
 
+def test_a_body_that_left_the_view_with_a_refused_turn_gets_its_placeholder_when_it_comes_again():
+    # Found by simulation (seed 82000003018): the third ladder of a turn is its end, and only ladders were remembered.
+    bodies = iter(["canary-1", "canary-2", "canary-3", "canary-3"])
+
+    def reply(_: Send, view: list[Message]) -> Report:
+        if any("canary" in text_of(message) for message in view if isinstance(message, ToolMessage)):
+            return refusal()
+        return said("done") if len(rows(of, "result")) == 4 else called(("look", "{}"))
+
+    of = world(reply)
+    of.result = lambda operation: replace(made_result(operation), text=next(bodies))
+    of.message()
+    assert ended(run(of)).reason == "refused"
+    of.message("look once more")
+    assert ended(run(of)).outcome == "completed"
+    assert shown(of).count("canary-3") == 1
+    assert len(rows(of, "refusal")) == 1
+    assert rows(of, "quarantine")[-1].content["step"] == 0
+
+
 def test_a_persons_own_words_that_are_refused_are_not_said_to_have_been_withheld():
     of = world(lambda *_: refusal())
     of.message()

@@ -18,7 +18,18 @@ def test_the_invariants_hold_in_every_world(seed: int):
 
 
 @pytest.mark.parametrize(
-    "seed", [40000001070, 40000001572, 51000000733, 61000000286, 81000000094, 302216707946, 330062963766]
+    "seed",
+    [
+        40000001070,
+        40000001572,
+        51000000733,
+        61000000286,
+        81000000094,
+        82000002384,
+        82000003018,
+        302216707946,
+        330062963766,
+    ],
 )
 def test_the_invariants_hold_where_they_once_did_not(seed: int):
     simulate(varied(seed))

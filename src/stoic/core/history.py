@@ -252,7 +252,7 @@ class History:
         self._unanswered: dict[tuple[str, str], int] = {}
         """Fingerprints and providers that refused a round, without a reply since: by which step it was sent again with less."""
         self._withheld: dict[str, dict[str, tuple[str, str, str | None]]] = {}
-        """By fingerprint: the bodies that were quarantined under it, by hash, with the provider, the model and the category."""
+        """By fingerprint: the bodies that a refusal has withheld under it, by hash, with the provider, the model and the category."""
         self._not_summed_up: set[tuple[str, str]] = set()
         """Fingerprints and providers that refused to sum up this generation."""
         self.context_tokens = 0
@@ -543,11 +543,16 @@ class History:
         if step:
             refuser = (self.fingerprint or "", row.content["provider"])
             self._unanswered[refuser] = max(step, self._unanswered.get(refuser, 0))
-        by = (row.content["provider"], row.content["model"], row.content.get("category"))
-        self._withheld.setdefault(self.fingerprint or "", {}).update(dict.fromkeys(row.content["bodies"], by))
+        self._remember_withheld(row.content)
+
+    def _remember_withheld(self, content: dict[str, Json]) -> None:
+        for body in content.get("bodies", []):
+            by = (content["provider"], content["model"], content.get("category"))
+            self._withheld.setdefault(self.fingerprint or "", {})[body] = by
 
     def _fold_refusal(self, row: Row) -> None:
         turn, state = self._open(), state_of(row.content)
+        self._remember_withheld(row.content)
         self._refusals[self.fingerprint or "", state.provider] = state
         turn.is_exhausted = turn.is_exhausted or not row.content.get("skipped")
 

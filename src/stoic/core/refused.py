@@ -22,8 +22,9 @@ from stoic.core.quarantine import (
 from stoic.core.refusal import LADDERS_A_TURN, Disposition, RefusalState, after_refusal, card, disposition
 from stoic.core.repairs import pointed_row
 from stoic.core.routing import next_card
+from stoic.core.rows import kind_of
 from stoic.core.steps import Context, Part, commit, draft
-from stoic.records import Draft, Health, Notice, Outcome, Record, Refusal, RefusedBytes, Report, Row, Usage
+from stoic.records import Draft, Health, Json, Notice, Outcome, Record, Refusal, RefusedBytes, Report, Row, Usage
 
 
 class Met(Record, frozen=True):
@@ -144,7 +145,8 @@ def _quarantine_rows(ctx: Context, step: Withholding, by: RefusedBy, model: str)
 def _exhausted(ctx: Context, met: Met, fate: Disposition) -> Part[Outcome | None]:
     """Count the verdict; then the next candidate of a repair thread, or the end."""
     state = _counted(ctx, met)
-    rows = [*met.attempt, draft(ctx, role="system", kind="refusal", content=card(state, skipped=False))]
+    content = card(state, skipped=False) | _leaving(ctx, fate)
+    rows = [*met.attempt, draft(ctx, role="system", kind="refusal", content=content)]
     step = Commit(rows=rows, refused=met.memory, health=met.health, notices=_notices(ctx, met, state))
     following = next_card(ctx, FailureClass.REFUSAL, None, skipped=False) if fate.others else None
     if following is not None:
@@ -161,6 +163,15 @@ def _exhausted(ctx: Context, met: Met, fate: Disposition) -> Part[Outcome | None
     return (
         yield from stop_refused(ctx, refusal, step, usage=met.usage, tombstone=fate.tombstone, unsent=not met.attempt)
     )
+
+
+def _leaving(ctx: Context, fate: Disposition) -> dict[str, Json]:
+    """Return the bodies of a chat's results that leave the view with the turn though no step of a ladder has withheld them."""
+    leaves = fate.ladder and not fate.others
+    bodies = [
+        body_hash(row) for row in ctx.history.increment if leaves and kind_of(row) == "result" and not is_withheld(row)
+    ]
+    return {"bodies": bodies} if bodies else {}
 
 
 def _counted(ctx: Context, met: Met) -> RefusalState:

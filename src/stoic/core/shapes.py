@@ -142,6 +142,7 @@ class _Refusal(Record, frozen=True):
     rule: str
     skipped: bool
     category: str | None = None
+    bodies: list[str] = []
 
 
 class _Tombstone(Record, frozen=True, gc=False):
