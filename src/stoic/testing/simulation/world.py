@@ -207,7 +207,9 @@ class _WatchedStore:
         return stored
 
     async def acquire(self, thread: str, owner: str, now_ms: int, *, enter: InboxEntry | None = None) -> Lease:
-        """Remember who holds the thread."""
+        """Remember who holds the thread, and that nothing more can come from whoever it is taken from."""
+        before = self._ledger.holders.get(thread)
+        is_held = before is not None and (await self.inner.thread(thread)).owner is not None
         try:
             lease = await self.inner.acquire(thread, owner, now_ms, enter=enter)
         except HeldLeaseError:
@@ -215,6 +217,8 @@ class _WatchedStore:
             self._note(enter)
             raise
         self._note(enter)
+        if before is not None and is_held:
+            self._ledger.lose_answers(before.owner, thread)
         self._ledger.holders[thread] = lease
         self._ledger.tell(f"{owner} leases {thread} epoch {lease.epoch}")
         self._feed.announce()
