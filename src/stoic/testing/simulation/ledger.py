@@ -211,6 +211,8 @@ class Ledger:
     def note_sent(self, sent: Sent) -> None:
         """Remember a request."""
         self.sent.append(sent)
+        if sent.is_stale:  # its sender cannot store what comes
+            self.lost.add(sent.id)
         what = "a summary" if sent.is_summary else f"{len(sent.body)} bytes"
         self.tell(f"{sent.process} sends {sent.id} of {sent.thread} to {sent.provider}, {what}")
         self._watched(lambda watcher: watcher.sent(sent))
