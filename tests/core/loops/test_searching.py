@@ -122,9 +122,9 @@ def text_of(text, **kind):
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("time\n:\n5s", "time\n:\n6s"),
+        ("time:\n5s", "time:\n6s"),
         ("ok  foo  5s", "ok  foo  6s"),
-        ("now\n\n \nMay  4 10:00:11", "now\n\n \nMay  4 10:00:12"),
+        ("now =\n\n \n'May  4 10:00:11'", "now =\n\n \n'May  4 10:00:12'"),
         ("took 5\ns", "took 6\ns"),
         ("12 items\n\ntime:\n5s", "12 items\n\ntime:\n6s"),
         ("ago/tmp/tmpa1 5s ago/tmp/tmpa2", "ago/tmp/tmpb1 6s ago/tmp/tmpb2"),
@@ -136,6 +136,19 @@ def text_of(text, **kind):
 )
 def test_noise_across_lines_and_beside_other_noise_is_masked(one, other):
     assert text_of(one) == text_of(other)
+
+
+@pytest.mark.parametrize("words", ["", "so many words that the text is large " * 300])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("   7\treturn pid\n   8\tdef f", "  17\treturn pid\n  18\tdef f"),
+        ("the time is\n10:00:01", "the time is\n10:00:02"),
+        ("what took\n5s", "what took\n6s"),
+    ],
+)
+def test_a_number_at_the_start_of_a_line_is_not_what_the_line_before_names(one, other, words):
+    assert text_of(words + one) != text_of(words + other)
 
 
 @pytest.mark.parametrize(

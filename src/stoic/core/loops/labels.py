@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BLANKS = " \t\r\n\f\v\x1c\x1d\x1e\x1f"
-_SEPARATORS = _BLANKS + "\"':=<>/"
-"""What may stand between a label and its value, many in a row."""
+_SEPARATORS = _BLANKS.replace("\n", "") + "\"':=<>/"
+"""What may stand between a label and its value on the same line, many in a row."""
 _LABEL = 48
 """More characters than a label has together with the words between it and its value."""
 _VALUE = 60
@@ -45,14 +45,17 @@ class Labels:
         for label, follows in sorted(self._before.items(), reverse=True):
             rest.setdefault(label[0], []).append(re.escape(label[1:]) + follows)
         labels = "|".join([f"{re.escape(last)}(?:{'|'.join(others)})" for last, others in rest.items()])
+        separators = f"[{re.escape(_SEPARATORS)}]*+"
         return re.compile(
-            rf"0(?!0)[{re.escape(_SEPARATORS)}]*+(?:{labels}|[a-z0_]{{0,20}}?(?:{'|'.join(self._wordy)}))"
+            rf"0(?!0){separators}(?:\n[{_BLANKS}]*+[:=]{separators})?(?:{labels}|[a-z0_]{{0,20}}?(?:{'|'.join(self._wordy)}))"
         )
 
     @cached_property
     def _following(self) -> re.Pattern[str]:
-        unit = rf"[dhmnsu](?:[a-z]{{0,12}}+ (?:{self._after})|(?<=0s))"
-        return re.compile(rf"0(?:{unit}|[{_BLANKS}]{unit}| (?:{self._after}))")
+        after = f"(?:{self._after})"
+        unit = rf"[a-z]{{0,12}}+ {after}"
+        ways = [rf"(?<=[dhmnsu])(?:{unit}|(?<=0s))", rf"(?<=[{_BLANKS}])[dhmnsu]{unit}", f"(?<= ){after}"]
+        return re.compile(f"0[^0](?:{'|'.join(ways)})")
 
     def before_digits(self, flat: str) -> str:
         """Return those parts of a flat text where digits have a label, each with zero bytes around it."""

@@ -73,7 +73,10 @@ class Needles(Generic[_T]):
 def beside(sign: str, needles: tuple[str, ...]) -> re.Pattern[str]:
     """Compile a search for texts that hold a sign; it looks only where the sign is, which is found fast."""
     halves = [needle.partition(sign) for needle in needles]
-    ways = [f"(?<={re.escape(before + sign)}){re.escape(after)}" for before, _, after in halves]
+    ways = [
+        f"(?<={re.escape(before + sign)}){re.escape(after)}" if before else re.escape(after)
+        for before, _, after in halves
+    ]
     return re.compile(f"{re.escape(sign)}(?:{'|'.join(ways)})")
 
 

@@ -7,8 +7,11 @@ bounded or anchored, since a hostile result must not cost quadratic time, and no
 from stoic.core.loops.noises import CREATED, DURATIONS, FILES, NONCES, PIDS, REQUESTS, TIMES
 from stoic.core.loops.searching import MONTHS, WEEKDAYS, Noise
 
-_SEPARATOR = r"(?:[:=](?=\w)| (?=\d)|[\"']?\s*(?:>(?!\s*<)|(?:(?:[:=]|\bis\b)\s*)?[\"'<]?))"
-"""What parts a label from its value; the first two ways are ones of the third, for speed."""
+_SEPARATOR = r"(?:[:=][\"']?(?=\w)| (?=\d)|[\"']?[^\S\n]*(?:>(?!\s*<)|(?:[:=]\s*|\bis\b[^\S\n]*)?[\"'<]?))"
+"""What parts a label from its value, which is on the same line, unless a colon or the like says that it is to come.
+
+The first two ways are ones of the third, for speed.
+"""
 _CLOSE = rf"(?>{_SEPARATOR})"
 """The same before a value that starts with a digit, or the name of a day or month: there is but one way to part these."""
 _NUMBER = r"00{0,11}+(?:[.,]0{1,12}+)?"
@@ -180,7 +183,13 @@ LABELLED = (
 
 FAILED = (
     Noise(REQUESTS, _UUID, needles=("-",), lead=_UUID_LEAD),
-    Noise(REQUESTS, r"(0(?<!\w0)[0-9][0-9A-HJKMNP-TV-Z]{24}\b)", needles=("00",), cased=True, unlike=r"0[89]"),
+    Noise(
+        REQUESTS,
+        r"(0[0-9A-HJKMNP-TV-Z]{25}(?<=0[0-9].{24})(?<!\w.{26})\b)",
+        needles=("00",),
+        cased=True,
+        unlike=r"0[89]",
+    ),
     Noise(
         REQUESTS,
         r"([\w./+-]+)",

@@ -34,8 +34,11 @@ _TOKEN = r"(?=[A-Za-z]{0,40}\d)[0-9A-Za-z]{6,64}"  # noqa: S105  # the shape of 
 _ENVELOPE = r"</+[\w-]+\s+(\w+)=[\"']([^\"'<>]{4,})[\"']\s*>"
 """A closing tag with an attribute: markup never has one, only a host's envelope with a nonce does."""
 _NONCE_TAG = rf"</([A-Za-z][A-Za-z_-]{{0,40}}[-_])({_TOKEN})\s*>"
-_MARKED_TAG = r"</(?:/*[\w-]++\s|[A-Za-z]{1,41}[-_])"
-"""The start of one of these two, with a space after a name or a hyphen or the like within: few tags of markup have them."""
+_MARKED_TAG = r"</(?![A-Za-z]++>)(?:/*[\w-]++\s|[A-Za-z]{1,41}[-_])"
+"""The start of one of these two, with a space after a name or a hyphen or the like within: few tags of markup have them.
+
+The look ahead rules out at once what nearly all closing tags are.
+"""
 _START = "\0\n"
 """Stands before all texts, as the end of a barrier does before each other one."""
 _FENCE_MARKS = r"[<\[{=#*~-]"

@@ -290,6 +290,8 @@ def _following(flat: str, found: list[re.Match[str]], words: tuple[str, ...]) ->
     padded = " " * _BEFORE + flat
     before = [padded[place : place + _BEFORE] for place in [one.start() for one in found]]
     after = {one: _is_after(one, words) for one in set(before)}  # the lines of a log have much the same before a match
+    if all(after.values()):
+        return found
     return [one for one, text in zip(found, before, strict=True) if after[text]]
 
 

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from itertools import repeat
 from operator import itemgetter
 
-from stoic.core.loops.flat_texts import starts_of, words_of
+from stoic.core.loops.flat_texts import SMALL, starts_of, words_of
 from stoic.core.loops.noises import FILES
 from stoic.core.loops.searching import Masked
 from stoic.core.loops.words import pattern
@@ -15,7 +15,7 @@ _FULL = r"\bfull (?:text|output|result|log)\b"
 _PATH = r"(?:[A-Za-z]:)?[/\\][^\s'\"<>()]+"
 """A host's stub says on one line that the output was cut and where all of it is kept, in a file of this call alone."""
 _RARE = 80
-"""Where fewer than one in so many characters of a large text is a slash it pays to look before each."""
+"""Where fewer than one in so many characters at the start of a large text is a slash it pays to look before each."""
 _last = itemgetter(-1)
 _STUB_CHARACTERS = 600
 """No stub is longer; a line may be."""
@@ -54,7 +54,7 @@ def _stubs(masked: Masked) -> list[tuple[int, int]]:
 
 def _may_stand_in(flat: str) -> bool:
     """Tell whether a large text may hold a stub: on a line its words are before a slash, which is found fast."""
-    if (flat.count("/") + flat.count("\\")) * _RARE > len(flat):
+    if (flat.count("/", 0, SMALL) + flat.count("\\", 0, SMALL)) * _RARE > SMALL:
         return True
     before = flat.replace("\\", "/").split("/")[:-1]
     told = "\0".join(map(_last, map(str.rpartition, before, repeat("\n"))))
