@@ -14,7 +14,6 @@ from stoic.core.classify.rules import (
     SIGNATURE_INVALID,
     Family,
     Words,
-    codes,
     refused,
 )
 
@@ -36,11 +35,11 @@ MODEL_WORDS: tuple[Words, ...] = (
         mark=SIGNATURE_INVALID,
     ),
     Words(
-        pattern=r"`?tool_use`? ids? (?:were found without|must be unique)|tool_use must have a single result|unexpected `?tool_use_id`?|`?tool_result`? blocks? .{0,60}(?:immediately after|corresponding)|tool_use\.id: String should match",
+        pattern=r"`?tool_use`? ids (?:were found without|must be unique)|tool_use must have a single result|unexpected `?tool_use_id`?|`?tool_result`? blocks? .{0,60}(?:immediately after|corresponding)|tool_use\.id: String should match",
         mark=HISTORY_CORRUPT,
     ),
     Words(
-        pattern=r"must be non-empty|must have non-empty content|must contain non-whitespace|cannot end with trailing whitespace|roles? must alternate|must use the .user. role|must end with a user message|does not support assistant message prefill|at least one message is required",
+        pattern=r"must be non-empty|must have non-empty content|must contain non-whitespace|cannot end with trailing whitespace|roles must alternate|must use the .user. role|must end with a user message|does not support assistant message prefill|at least one message is required",
         mark=HISTORY_CORRUPT,
     ),
     Words(pattern=r"tools\.\d+\.|JSON schema is invalid|input_schema|Tool names must be unique", mark=BAD_SCHEMA),
@@ -51,11 +50,6 @@ MODEL_WORDS: tuple[Words, ...] = (
 """What the models' own service says, also where another cloud serves them."""
 
 FAMILY = Family(
-    codes=codes(
-        permission="cmek_key_disabled cmek_key_network_blocked",
-        quota_config="enforced_spend_limit_reached contract_spend_limit_reached linked_organization_spend_limit_reached",
-        refused_account="organization_on_hold",
-    ),
     words=(
         *MODEL_WORDS,
         Words(pattern=r"credit balance is too low", mark=QUOTA),

@@ -21,8 +21,8 @@ from stoic.core.classify.rules import (
 FAMILY = Family(
     codes={
         **codes(
-            model_not_found="deploymentnotfound operationnotsupported unknown_model",
-            permission="permissiondenied authorizationfailed publicnetworkaccessdisabled",
+            model_not_found="operationnotsupported",  # the shared one is about the request
+            permission="authorizationfailed publicnetworkaccessdisabled",
             quota_config="insufficientquota subscriptionnotfound",
         ),
         "invalidprompt": soft(UNKNOWN),
@@ -34,7 +34,7 @@ FAMILY = Family(
         Words(pattern=r"out of call volume quota", mark=QUOTA_TIME),  # API Management before the service
         Words(pattern=r"high demand|temporarily unable to process", mark=OVERLOADED),
         Words(
-            pattern=r"exceeded (?:the )?(?:\w+ )?(?:call |token )?rate limit|have been limited|rate limit is exceeded",
+            pattern=r"exceeded (?:the )?(?:\w+ ){0,2}rate limit|have been limited|rate limit is exceeded",
             mark=RATE_LIMIT,
         ),
         Words(pattern=r"invalid subscription key|missing subscription key|token is expired", mark=AUTH),

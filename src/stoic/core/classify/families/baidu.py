@@ -23,13 +23,15 @@ FAMILY = Family(
             "18 336501 336502 rpm_rate_limit_exceeded tpm_rate_limit_exceeded preemptible_resource_unavailable "
             "coding_plan_rate_limit"
         ),
-        context_length="336007 336103 prompt_tokens_too_long tokens_too_long",
+        context_length="336007 336103 prompt_tokens_too_long tokens_too_long characters_too_long",
         soft_invalid_request="336001 336002 336003 336006 invalid_messages malformed_json",
-        refused_sensitive="336104 336201 content_unsafe unsafe_content",
+        refused_sensitive=(
+            "336104 336201 content_unsafe unsafe_content system_unsafe user_setting_unsafe functions_unsafe image_url_unsafe"
+        ),
     ),
     words=(
         Words(pattern=r"tokens? too long|length of .{0,40}(?:exceed|too long)|max input", mark=CONTEXT_LENGTH),
-        Words(pattern=r"messages? .{0,60}(?:odd|role|alternat|empty)", mark=HISTORY_CORRUPT),
+        Words(pattern=r"messages must|messages? .{0,60}(?:role|empty)", mark=HISTORY_CORRUPT),
         Words(pattern=r"sensitive|unsafe", mark=refused("sensitive")),
         Words(pattern=r"service is busy|Try again", mark=OVERLOADED, statuses=(429, 500, 503)),
     ),

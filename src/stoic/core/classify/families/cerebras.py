@@ -7,15 +7,13 @@ FAMILY = Family(
     codes=codes(
         # Its "quota" is a window of a minute, an hour or a day.
         rate_limit="request_quota_exceeded token_quota_exceeded tokens_per_minute_exceeded requests_per_minute_exceeded",
-        overloaded="queue_exceeded",
-        auth="wrong_api_key",
     ),
     words=(
         *CONTEXT,
         Words(pattern=r"reduce the length of the messages|Current length is", mark=CONTEXT_LENGTH),
         *HISTORY,
         Words(pattern=r"high traffic|too busy", mark=OVERLOADED),
-        Words(pattern=r"(?:tool|function|response).{0,30}schema", mark=BAD_SCHEMA, statuses=(400, 422)),
+        Words(pattern=r"JSON schema|Tools with", mark=BAD_SCHEMA, statuses=(400, 422)),
         Words(pattern=r"per minute|rate limit", mark=RATE_LIMIT, statuses=(429,)),
     ),
 )

@@ -17,7 +17,7 @@ FAMILY = Family(
     statuses={412: QUOTA},
     words=(
         Words(pattern=r"account .{0,60}suspended|spending limit|past invoices", mark=QUOTA),
-        Words(pattern=r"max_tokens .{0,40}must have stream|max_tokens.{0,40}too (?:large|high)", mark=INVALID_REQUEST),
+        Words(pattern=r"max_tokens .{0,40}must have stream", mark=INVALID_REQUEST),
         Words(
             pattern=r"prompt is too long|exceeds the max(?:imum)? (?:number of )?tokens|longer than the model's",
             mark=CONTEXT_LENGTH,
@@ -25,7 +25,11 @@ FAMILY = Family(
         *CONTEXT,
         *HISTORY,
         Words(pattern=r"Model not found|not deployed", mark=MODEL_NOT_FOUND),
-        Words(pattern=r"(?:tool|function|response).{0,30}schema", mark=BAD_SCHEMA, statuses=(400, 422)),
+        Words(
+            pattern=r"JSON Schema not supported|(?:tool|function|response).{0,30}schema",
+            mark=BAD_SCHEMA,
+            statuses=(400, 422),
+        ),
         Words(pattern=r"overloaded|at capacity", mark=OVERLOADED),
         Words(pattern=r"rate limit", mark=RATE_LIMIT, statuses=(429,)),
     ),
