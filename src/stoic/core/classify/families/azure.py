@@ -21,7 +21,7 @@ from stoic.core.classify.rules import (
 FAMILY = Family(
     codes={
         **codes(
-            model_not_found="operationnotsupported",  # the shared one is about the request
+            model_not_found="operationnotsupported",  # the deployed model cannot do it
             permission="authorizationfailed publicnetworkaccessdisabled",
             quota_config="insufficientquota subscriptionnotfound",
         ),

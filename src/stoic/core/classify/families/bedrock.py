@@ -24,23 +24,21 @@ from stoic.core.classify.rules import (
 FAMILY = Family(
     codes=codes(
         permission_time="mpagreementbeingcreated",  # the marketplace subscription is still being processed
-        permission="aws_marketplace_agreement_failed",
-        model_not_found="model_not_found_exception",
     ),
     words=(
         Words(pattern=r"The generated \w+ .{0,20}been blocked", mark=refused(where="completion")),
         Words(pattern=r"blocked by our content filters|content filter policy", mark=REFUSED),
         Words(pattern=r"too many tokens per day|daily (?:token|request)", mark=QUOTA_DAY),
         Words(
-            pattern=r"maximum tokens you requested exceeds the model limit of (?P<most>[\d,]+)", mark=INVALID_REQUEST
+            pattern=r"maximum tokens you requested exceeds? the model limit of (?P<most>[\d,]+)", mark=INVALID_REQUEST
         ),
         Words(pattern=r"too many connections|model is (?:currently )?(?:overloaded|not ready)", mark=OVERLOADED),
         Words(
-            pattern=r"Input is too long|maximum context length|too many (?:input )?tokens\. Max|exceeds? the maximum (?:number of )?(?:input )?tokens|prompt is too long|number of input tokens exceeds",
+            pattern=r"maximum context length|too many (?:input )?tokens\. Max|exceeds? the maximum (?:number of )?(?:input )?tokens|number of input tokens exceeds",
             mark=CONTEXT_LENGTH,
         ),
         Words(
-            pattern=r"toolResult|toolUse.{0,60}(?:without|must|missing)|roles must alternate|conversation must (?:start|end|alternate)|blank text|text field .{0,100}(?:blank|empty)|content field .{0,60}is empty",
+            pattern=r"toolResult|tool result blocks cannot|toolUse.{0,60}(?:without|must|missing)|conversation must (?:start|alternate)|blank text|text field .{0,100}(?:blank|empty)|content field .{0,60}is empty",
             mark=HISTORY_CORRUPT,
         ),
         Words(pattern=r"toolConfig\.|toolSpec|inputSchema", mark=BAD_SCHEMA),

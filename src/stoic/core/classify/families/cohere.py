@@ -7,7 +7,6 @@ from stoic.core.classify.rules import (
     HISTORY_CORRUPT,
     INVALID_REQUEST,
     MODEL_NOT_FOUND,
-    OUTPUT_LIMIT,
     QUOTA,
     QUOTA_CONFIG,
     RATE_LIMIT,
@@ -36,5 +35,4 @@ FAMILY = Family(
             mark=BAD_SCHEMA,
         ),
     ),
-    finishes={"error_limit": OUTPUT_LIMIT},
 )
