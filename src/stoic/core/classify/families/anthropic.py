@@ -42,7 +42,10 @@ MODEL_WORDS: tuple[Words, ...] = (
         pattern=r"must be non-empty|must have non-empty content|must contain non-whitespace|cannot end with trailing whitespace|roles must alternate|must use the .user. role|must end with a user message|does not support assistant message prefill|at least one message is required",
         mark=HISTORY_CORRUPT,
     ),
-    Words(pattern=r"tools\.\d+\.|JSON schema is invalid|input_schema|Tool names must be unique", mark=BAD_SCHEMA),
+    Words(
+        pattern=r"tools\.\d+\.|output_(?:config\.)?format\.schema|input_schema|Tool names must be unique",
+        mark=BAD_SCHEMA,
+    ),
     Words(
         pattern=r"image exceeds|image dimensions exceed|many-image requests|image was too large", mark=IMAGE_TOO_LARGE
     ),
