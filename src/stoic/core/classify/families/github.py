@@ -5,15 +5,14 @@ from stoic.core.classify.rules import AUTH, CONTEXT_LENGTH, PERMISSION, RATE_LIM
 
 FAMILY = Family(
     codes=codes(
-        soft_rate_limit="ratelimitreached user_global_rate_limited user_model_rate_limited",
-        context_length="tokens_limit_reached model_max_prompt_tokens_exceeded",
+        soft_rate_limit="user_global_rate_limited user_model_rate_limited",
         permission="no_access model_not_enabled",
     ),
     words=(
         *SERVICE_WORDS,
         Words(pattern=r"Request body too large|prompt token count of [\d,]+ exceeds", mark=CONTEXT_LENGTH),
         Words(pattern=r"Rate limit of .{0,40} exceeded", mark=RATE_LIMIT),
-        Words(pattern=r"Bad credentials|token expired|unauthorized: ", mark=AUTH, statuses=(401, 403)),
-        Words(pattern=r"Access to this endpoint is forbidden|models permission is required", mark=PERMISSION),
+        Words(pattern=r"Bad credentials|token expired|AuthenticateToken", mark=AUTH),
+        Words(pattern=r"Access to this endpoint is forbidden", mark=PERMISSION),
     ),
 )

@@ -27,7 +27,7 @@ LARGER_THAN_LIMIT: tuple[Words, ...] = (
 
 HISTORY: tuple[Words, ...] = (
     Words(pattern=r"['\"`]?tool_calls['\"`]? must be followed by tool messages|insufficient tool messages following", mark=HISTORY_CORRUPT),
-    Words(pattern=r"'?tool'? must be a (?:response|reply) to a prece+ding message with '?tool_calls", mark=HISTORY_CORRUPT),
+    Words(pattern=r"role ['\"]?tool['\"]? must be a (?:response|reply) to a prece+ding message (?:with|to have) ['\"]?tool_calls", mark=HISTORY_CORRUPT),
     Words(pattern=r"tool_call_ids? (?:did not have|is not found|not found)|No tool (?:output|call) found for", mark=HISTORY_CORRUPT),
     Words(pattern=r"roles? must alternate|successive user or assistant messages|alternat\w+ (?:between )?user", mark=HISTORY_CORRUPT),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from stoic.core.classify.rules import (
 FAMILY = Family(
     codes=codes(
         permission="blocked_api_access model_permission_blocked_org model_permission_blocked_project",
-        overloaded="capacity_exceeded over_capacity",
+        overloaded="over_capacity",
     ),
     words=(
         *LARGER_THAN_LIMIT,
@@ -27,12 +27,12 @@ FAMILY = Family(
         *CONTEXT,
         Words(pattern=r"reduce the length of the messages|reduce your message size", mark=CONTEXT_LENGTH),
         *HISTORY,
-        Words(pattern=r"for 'role:\w+'.{0,120}(?:must|unsupported|required)", mark=HISTORY_CORRUPT),
+        Words(pattern=r"for 'role:\w+' the following must be satisfied", mark=HISTORY_CORRUPT),
         Words(
-            pattern=r"failed_generation|Failed to (?:call a function|generate JSON|parse tool call)",
+            pattern=r"failed_generation|Failed to (?:call a function|generate JSON|parse tool call)|Tool call validation failed",
             mark=MALFORMED_TOOL_CALL,
         ),
-        Words(pattern=r"invalid JSON schema|Invalid schema|tool .{0,40}parameters", mark=BAD_SCHEMA),
+        Words(pattern=r"invalid JSON schema|Invalid schema", mark=BAD_SCHEMA),
         Words(pattern=r"image.{0,60}(?:too large|exceeds|too many pixels)", mark=IMAGE_TOO_LARGE),
         Words(pattern=r"decommissioned|does not exist or you do not have access", mark=MODEL_NOT_FOUND),
         Words(pattern=r"over capacity|high demand", mark=OVERLOADED),

@@ -8,7 +8,6 @@ from stoic.core.classify.rules import (
     MODEL_NOT_FOUND,
     OVERLOADED,
     QUOTA,
-    RATE_LIMIT,
     SERVER_CONFIG,
     Family,
     Words,
@@ -19,7 +18,6 @@ _N = r"[\d,]+"
 
 FAMILY = Family(
     codes=codes(
-        overloaded="overloaded",
         soft_server_error="generation incomplete_generation unhealthy",
         malformed_tool_call="tool_error",
     ),
@@ -28,16 +26,15 @@ FAMILY = Family(
             pattern=rf"`inputs` tokens \+ `max_new_tokens` must be <= (?P<limit>{_N})\. Given: (?P<input>{_N})",
             mark=CONTEXT_LENGTH,
         ),
-        Words(pattern=rf"`inputs` must have less than {_N} tokens", mark=CONTEXT_LENGTH),
+        Words(pattern=r"`inputs` must have less than", mark=CONTEXT_LENGTH),
         *CONTEXT,
         Words(pattern=r"currently loading|Model is overloaded|Model too busy", mark=OVERLOADED),
-        Words(pattern=r"monthly included credits|exceeded your .{0,40}credits", mark=QUOTA),
-        Words(pattern=r"Rate limit reached|Too Many Requests", mark=RATE_LIMIT, statuses=(429,)),
+        Words(pattern=r"monthly included credits", mark=QUOTA),
         Words(pattern=r"Template error|roles must alternate", mark=HISTORY_CORRUPT),
         Words(pattern=r"out of memory", mark=SERVER_CONFIG),
         Words(pattern=r"Invalid (?:username or password|credentials)|token seems invalid", mark=AUTH),
         Words(
-            pattern=r"is not supported by any provider|Model .{0,80}does not exist|not supported (?:by|for) provider",
+            pattern=r"is not supported by any provider|Model \S+ does not exist|not supported (?:by|for) provider",
             mark=MODEL_NOT_FOUND,
         ),
     ),

@@ -7,13 +7,13 @@ FAMILY = Family(
         **codes(
             rate_limit="limitexceeded requestlimitexceeded limitexceeded.requestlimitexceeded",
             overloaded="failedoperation.engineserverlimitexceeded",
-            server_error="internalerror failedoperation.engineservererror",
+            server_error="failedoperation.engineservererror",
             timeout="failedoperation.enginerequesttimeout",
             quota="failedoperation.resourcepackexhausted failedoperation.freeresourcepackexhausted "
             "failedoperation.servicestoparrears",
             permission="failedoperation.servicenotactivated failedoperation.servicestop unauthorizedoperation",
             auth="authfailure authfailure.secretidnotfound authfailure.signaturefailure authfailure.signatureexpire",
-            model_not_found="resourcenotfound invalidparametervalue.model",
+            model_not_found="invalidparametervalue.model",
         ),
         "operationdeniedtextillegaldetected": refused("sensitive", where="prompt"),
         "operationdeniedimageillegaldetected": refused("image", where="prompt"),

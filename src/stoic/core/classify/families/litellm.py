@@ -22,9 +22,10 @@ from stoic.core.classify.rules import (
 )
 
 _BEHIND = re.compile(
-    r"(?:litellm\.\w+: )*(?:\w+: )?(?P<provider>\w+?)(?:Chat|Completion)?(?:Exception|Error) - (?P<text>.*)", re.DOTALL
+    r"(?:litellm\.\w+: )*(?:\w+: )?(?P<provider>\w+?)(?:_chat)?(?:Exception|Error)(?: \w+Error)? - (?P<text>.*)",
+    re.DOTALL,
 )
-_PROVIDERS = {"VertexAI": "vertex", "Vertex_ai": "vertex", "GeminiException": "gemini", "AnthropicVertex": "vertex"}
+_PROVIDERS = {"Vertex_ai_beta": "vertex", "AnthropicVertex": "vertex"}
 
 
 def _opened(error: ErrorObject) -> list[tuple[ErrorObject, str]]:
@@ -47,36 +48,32 @@ def _opened(error: ErrorObject) -> list[tuple[ErrorObject, str]]:
 
 FAMILY = Family(
     codes=codes(
-        quota_config="budget_exceeded exceededbudget",
-        auth="expired_key token_not_found_in_db auth_error",
-        permission="key_model_access_denied team_model_access_denied",
-        soft_rate_limit="throttling_error max_parallel_request_limit_reached",
+        quota_config="exceededbudget",
+        soft_rate_limit="max_parallel_request_limit_reached",
     ),
     words=(
         Words(pattern=r"ContextWindowExceededError", mark=CONTEXT_LENGTH),
         Words(pattern=r"ContentPolicyViolationError", mark=refused("moderation")),
         Words(
-            pattern=r"Violated .{0,60}(?:policy|guardrail)|guardrail.{0,40}(?:blocked|violat|intervened)|Content blocked",
+            pattern=r"Violated .{0,60}policy|guardrail.{0,40}(?:blocked|violat|intervened|raised an exception)|Content blocked|Blocked entity detected",
             mark=refused("guardrail"),
         ),
         Words(pattern=r"Budget has been exceeded|BudgetExceeded|ExceededBudget|Crossed budget", mark=QUOTA_CONFIG),
+        Words(pattern=r"No deployments available|no healthy deployment", mark=OVERLOADED),
         Words(
-            pattern=r"No deployments available|All deployments .{0,40}cooldown|no healthy deployment", mark=OVERLOADED
-        ),
-        Words(
-            pattern=r"Max parallel request limit|Crossed TPM|rate limit .{0,20}(?:exceeded|reached)|litellm\.RateLimitError",
+            pattern=r"Max parallel request limit|rate limit (?:exceeded|reached)|litellm\.RateLimitError",
             mark=RATE_LIMIT,
         ),
         Words(
-            pattern=r"Invalid model name|model group .{0,60}not found|no such model|LLM Provider NOT provided",
+            pattern=r"Invalid model name|LLM Provider NOT provided",
             mark=MODEL_NOT_FOUND,
         ),
         Words(
-            pattern=r"not allowed to access model|can only access models|not allowed to call this route",
+            pattern=r"not allowed to access model|not allowed to call this route",
             mark=PERMISSION,
         ),
         Words(
-            pattern=r"Authentication Error|Invalid proxy server token|No api key passed|ExpiredToken|litellm\.AuthenticationError",
+            pattern=r"Authentication Error|litellm\.AuthenticationError",
             mark=AUTH,
         ),
         Words(pattern=r"litellm\.Timeout|APITimeoutError", mark=TIMEOUT),

@@ -48,18 +48,19 @@ _NUMBERED: dict[str, Mark] = {
 def _reads_number(error: ErrorObject) -> Finding | None:
     """Read the number that ends a text, as in `input new_sensitive (1026)`; compatible endpoints have no other code."""
     matched = re.search(r"\((\d{4})\)\s*$", error.message)
-    mark = _NUMBERED.get(matched[1]) if matched else None
-    if matched is None or mark is None or not mark.firm:
+    number = matched[1] if matched else ""
+    mark = _NUMBERED.get(number)
+    if mark is None or not mark.firm:
         return None
-    return Finding(mark=mark, field=error.message_field, value=matched[1])
+    return Finding(mark=mark, field=error.message_field, value=number)
 
 
 FAMILY = Family(
     codes=_NUMBERED,
     words=(
-        Words(pattern=r"context window exceeds|token limit exceed|context length", mark=CONTEXT_LENGTH),
+        Words(pattern=r"context window exceeds|context length", mark=CONTEXT_LENGTH),
         Words(
-            pattern=r"tool (?:call )?(?:result|id)|chat content is empty|role .{0,30}(?:order|alternate)",
+            pattern=r"tool (?:call )?(?:result|id)|function arguments json|chat content is empty",
             mark=HISTORY_CORRUPT,
         ),
         Words(pattern=r"function name or parameters|invalid (?:function|tool)", mark=BAD_SCHEMA),

@@ -2,7 +2,6 @@
 
 from stoic.core.classify.families.grammar import CONTEXT, HISTORY, MAX_TOKENS
 from stoic.core.classify.rules import (
-    AUTH,
     BAD_SCHEMA,
     CONTEXT_LENGTH,
     HISTORY_CORRUPT,
@@ -21,14 +20,13 @@ FAMILY = Family(
         rate_limit="1300",
         context_length="3051",
         overloaded="3505",
-        history_corrupt="3230 3280 invalid_request_message_order",
-        model_not_found="invalid_model 1500",
-        soft_server_error="1100 3700 3701 unreachable_backend internal_server_proxy_error",
-        bad_schema="invalid_tool_schema invalid_function_schema",
-        refused_guardrail="guardrail guardrail_blocked",
+        history_corrupt="3230 3280",
+        model_not_found="1500",
+        soft_server_error="1100 3700 3701 internal_server_proxy_error",
+        bad_schema="invalid_function_schema",
     ),
     words=(
-        Words(pattern=r"Prompt contains .{0,60}too large for model|too large for model with", mark=CONTEXT_LENGTH),
+        Words(pattern=r"too large for model with", mark=CONTEXT_LENGTH),
         *MAX_TOKENS,
         *CONTEXT,
         Words(
@@ -40,8 +38,7 @@ FAMILY = Family(
         Words(pattern=r"image.{0,60}(?:too large|exceeds)", mark=IMAGE_TOO_LARGE),
         Words(pattern=r"Invalid model", mark=MODEL_NOT_FOUND),
         Words(pattern=r"capacity exceeded|high demand|overloaded", mark=OVERLOADED),
-        Words(pattern=r"Requests rate limit exceeded|rate limit", mark=RATE_LIMIT, statuses=(429,)),
+        Words(pattern=r"rate limit", mark=RATE_LIMIT),
         Words(pattern=r"blocked by guardrail", mark=refused("guardrail")),
-        Words(pattern=r"Unauthorized|No API key", mark=AUTH, statuses=(401,)),
     ),
 )
