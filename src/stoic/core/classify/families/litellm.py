@@ -58,7 +58,7 @@ FAMILY = Family(
             pattern=r"Violated .{0,60}policy|guardrail.{0,40}(?:blocked|violat|intervened|raised an exception)|Content blocked|Blocked entity detected",
             mark=refused("guardrail"),
         ),
-        Words(pattern=r"Budget has been exceeded|BudgetExceeded|ExceededBudget|Crossed budget", mark=QUOTA_CONFIG),
+        Words(pattern=r"Budget has been exceeded|BudgetExceeded|ExceededBudget|exceeded budget for", mark=QUOTA_CONFIG),
         Words(pattern=r"No deployments available|no healthy deployment", mark=OVERLOADED),
         Words(
             pattern=r"Max parallel request limit|rate limit (?:exceeded|reached)|litellm\.RateLimitError",

@@ -14,7 +14,7 @@ from stoic.core.classify.rules import (
 FAMILY = Family(
     words=(
         Words(
-            pattern=r"context length of only|greater than the context length|Reached context length",
+            pattern=r"context length of only|greater than the context length|Reached context length|Cannot truncate prompt",
             mark=CONTEXT_LENGTH,
         ),
         Words(pattern=r"insufficient system resources|out of memory", mark=SERVER_CONFIG),
