@@ -64,6 +64,42 @@ EVIDENCE: dict[str, tuple[dict[str, Any], tuple[str, str]]] = {
         ("events[0].data.error.code", "rate_limit_exceeded"),
     ),
     "code of a refusal": ({"body": error("no", code="content_policy_violation")}, ("body.error.code", "content_policy_violation")),
+    "parameter": ({"body": error("x", param="tools[0].name")}, ("body.error.param", "tools[0].name")),
+    "a gateway's limit": (
+        {"provider": "openrouter", "status": 403, "body": error("x", metadata={"limit_source": "openrouter_credits"})},
+        ("body.error.metadata.limit_source", "openrouter_credits"),
+    ),
+    "a gateway's moderation": (
+        {"provider": "openrouter", "status": 403, "body": error("x", metadata={"reasons": ["Hate"]})},
+        ("body.error.metadata.reasons", "hate"),
+    ),
+    "code behind a gateway": (
+        {"provider": "openrouter", "body": error("x", metadata={"raw": {"error": {"code": "prompt_too_long"}}})},
+        ("body.error.metadata.raw.error.code", "prompt_too_long"),
+    ),
+    "text behind a gateway": (
+        {
+            "provider": "openrouter",
+            "body": error("x", metadata={"raw": {"error": {"message": "body: prompt is too long"}}, "provider_name": "Anthropic"}),
+        },
+        ("body.error.metadata.raw.error.message", "prompt is too long"),
+    ),
+    "text as a whole behind a gateway": (
+        {"provider": "openrouter", "body": error("x", metadata={"raw": "prompt is too long", "provider_name": "Anthropic"})},
+        ("body.error.metadata.raw", "prompt is too long"),
+    ),
+    "filter in an error": (
+        {"provider": "zhipu", "body": error("x", contentFilter=[{"role": "user"}])},
+        ("body.error.contentFilter", "user"),
+    ),
+    "filter beside an error": (
+        {"provider": "zhipu", "body": {"contentFilter": [{"role": "user"}], **error("x")}},
+        ("body.contentFilter", "user"),
+    ),
+    "failed check": (
+        {"provider": "xai", "status": 403, "body": {"error": "Content violates usage guidelines."}},
+        ("body.error", ""),
+    ),
     "words of a refusal, even a single one": ({"provider": "minimax", "body": error("new_sensitive")}, ("body.error.message", "")),
 }  # fmt: skip
 

@@ -12,7 +12,6 @@ from stoic.core.classify.rules import (
     QUOTA,
     QUOTA_CONFIG,
     RATE_LIMIT,
-    REFUSED,
     SERVER_ERROR,
     ErrorObject,
     Family,
@@ -47,18 +46,20 @@ def _reads_metadata(error: ErrorObject) -> Finding | None:
 
 def _opened(error: ErrorObject) -> list[tuple[ErrorObject, str]]:
     """Return the error of the provider behind, which `metadata.raw` holds as JSON or as prose."""
-    raw = at(error.data, "metadata", "raw")
+    raw = decoded(at(error.data, "metadata", "raw"))
     provider = text(at(error.data, "metadata", "provider_name"))
-    raw = decoded(raw)
-    path = f"{error.path}.metadata.raw"
+
+    def below(field: str) -> str:
+        return f"{error.path}.metadata.raw{field.removeprefix('body')}"
+
     return [
         (
             ErrorObject(
-                path=path,
+                path=below(inner.path),
                 data=inner.data,
-                codes=inner.codes,
+                codes=[(below(field), value) for field, value in inner.codes],
                 message=inner.message,
-                message_field=inner.message_field.replace("body", path, 1),
+                message_field=below(inner.message_field),
                 status=inner.status,
             ),
             provider,
@@ -69,10 +70,9 @@ def _opened(error: ErrorObject) -> list[tuple[ErrorObject, str]]:
 
 FAMILY = Family(
     codes=codes(
-        auth="authentication",
         context_length="string_too_long",
-        server_error="server unmapped provider_unavailable",
-        invalid_request="invalid_prompt unprocessable",
+        server_error="server unmapped",
+        invalid_request="invalid_prompt",
         quota_config="token_limit_exceeded",
         soft_server_error="provider_error",
     ),
@@ -91,15 +91,14 @@ FAMILY = Family(
         Words(pattern=r"Insufficient credits|requires more credits|never purchased credits", mark=QUOTA),
         Words(pattern=r"free-models-per-day", mark=QUOTA_CONFIG),
         *CONTEXT,
-        Words(pattern=r"maximum context length|context length", mark=CONTEXT_LENGTH, statuses=(400, 413)),
+        Words(pattern=r"context length", mark=CONTEXT_LENGTH, statuses=(400,)),
         Words(pattern=r"No endpoints found|not a valid model|No allowed providers|data policy", mark=MODEL_NOT_FOUND),
         Words(pattern=r"tool_calls?.{0,60}(?:must|missing|without)|roles must alternate", mark=HISTORY_CORRUPT),
         Words(pattern=r"(?:tool|function|response).{0,30}schema", mark=BAD_SCHEMA, statuses=(400,)),
-        Words(pattern=r"temporarily rate-limited upstream|Rate limit exceeded", mark=RATE_LIMIT, statuses=(429,)),
-        Words(pattern=r"overloaded|at capacity", mark=OVERLOADED, statuses=(429, 502, 503)),
+        Words(pattern=r"temporarily rate-limited upstream|Rate limit exceeded", mark=RATE_LIMIT),
+        Words(pattern=r"overloaded|at capacity", mark=OVERLOADED, statuses=(429, 502)),
         Words(pattern=r"Provider disconnected", mark=SERVER_ERROR),
     ),
-    finishes={"refusal": REFUSED},
     read=_reads_metadata,
     open=_opened,
 )
