@@ -28,27 +28,28 @@ def _reads_dotted(error: ErrorObject) -> Finding | None:
             where = "completion" if sensitive[1] == "Output" else "prompt"
             category = _CATEGORIES.get(value.rpartition(".")[2], "sensitive")
             return Finding(mark=refused(category, where=where), field=field, value=value)
-        if re.match(r"(?:Account|Model|Endpoint)?\w*RateLimitExceeded", value):
+        if "RateLimitExceeded" in value:
             return Finding(mark=RATE_LIMIT, field=field, value=value)
     return None
 
 
 FAMILY = Family(
     codes=codes(
-        quota="accountoverdueerror quotaexceeded",
+        quota="operationdenied.serviceoverdue",
+        quota_time="accountquotaexceeded",
         quota_config="setlimitexceeded inferenceservicepaused",
-        model_not_found="invalidendpointormodel.notfound invalidendpointormodel modelnotopen invalidendpoint.closedendpoint",
-        permission="accessdenied operationdenied.servicenotopen",
-        overloaded="serveroverloaded modelloadingerror",
+        model_not_found="invalidendpointormodel.notfound invalidendpointormodel invalidendpoint.closedendpoint",
+        permission="operationdenied.servicenotopen",
+        overloaded="modelloadingerror",
         timeout="inferenceserviceconnectiontimeout",
-        soft_server_error="internalserviceerror inferenceserviceerror",
-        auth="authenticationerror invalidapikey",
+        soft_server_error="internalserviceerror inferenceserviceerror contentsecuritydetectionerror",
     ),
     words=(
         Words(
-            pattern=r"max(?:imum)? (?:context|message) (?:length|tokens)|exceeds? .{0,40}context", mark=CONTEXT_LENGTH
+            pattern=r"max message tokens|exceeds? .{0,40}context|input length \d+ exceeds the maximum length",
+            mark=CONTEXT_LENGTH,
         ),
-        Words(pattern=r"tools?.{0,40}(?:schema|parameters)", mark=BAD_SCHEMA, statuses=(400,)),
+        Words(pattern=r"tool.{0,40}(?:schema|parameters)", mark=BAD_SCHEMA, statuses=(400,)),
     ),
     read=_reads_dotted,
 )
