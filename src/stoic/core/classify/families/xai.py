@@ -42,28 +42,27 @@ FAMILY = Family(
         fold("The caller does not have permission to execute the specified operation"): soft(PERMISSION),
         fold("Some requested entity was not found"): soft(MODEL_NOT_FOUND),
         fold("The request does not have valid authentication credentials for the operation"): AUTH,
-        fold("Internal error"): soft(SERVER_ERROR),
         fold("Deadline expired before operation could complete"): TIMEOUT,
         fold("The operation was aborted"): soft(SERVER_ERROR),
     },
     words=(
         Words(pattern=r"model .{0,80}(?:does not exist|not found)", mark=MODEL_NOT_FOUND),
         Words(
-            pattern=r"used all available credits|monthly spending limit|doesn.t have any credits|purchase more credits",
+            pattern=r"used all available credits|run out of credits|doesn.t have any credits",
             mark=QUOTA,
         ),
         Words(
-            pattern=r"Incorrect API key|API key is (?:currently )?(?:blocked|disabled|invalid|expired)|Invalid or expired",
+            pattern=r"Incorrect API key|API key is (?:currently )?(?:blocked|disabled)|Invalid or expired",
             mark=AUTH,
         ),
         Words(
-            pattern=r"maximum prompt length is|exceeds? the (?:model'?s )?(?:maximum )?(?:context|prompt) (?:length|window)",
+            pattern=r"maximum prompt length is|exceeds the (?:model's )?maximum (?:context|prompt) length",
             mark=CONTEXT_LENGTH,
         ),
         Words(pattern=r"at capacity|high demand|overloaded", mark=OVERLOADED),
         *HISTORY,
         Words(
-            pattern=r"must have at least one content element|content cannot be empty|empty (?:message|content)",
+            pattern=r"must have at least one content element|content cannot be empty",
             mark=HISTORY_CORRUPT,
         ),
         Words(pattern=r"(?:tool|function).{0,40}schema|Invalid JSON schema", mark=BAD_SCHEMA),
