@@ -25,7 +25,7 @@ FAMILY = Family(
             mark=SERVER_CONFIG,
         ),
         Words(pattern=r"server busy", mark=OVERLOADED),
-        Words(pattern=r"error parsing tool call", mark=MALFORMED_TOOL_CALL),
+        Words(pattern=r"error parsing tool call|XML syntax error", mark=MALFORMED_TOOL_CALL),
         Words(pattern=r"timed out waiting for (?:llama runner|server)", mark=TIMEOUT),
         Words(pattern=r"model .{0,120}not found|file does not exist", mark=MODEL_NOT_FOUND),
         Words(pattern=r"does not support (?:tools|thinking|chat|generate|vision)", mark=INVALID_CONFIG),
@@ -36,7 +36,7 @@ FAMILY = Family(
         Words(pattern=r"unauthorized", mark=AUTH),
         Words(pattern=r"context canceled", mark=CANCELLED),
         Words(
-            pattern=r"error was encountered while running the model|runner process has terminated|runner has unexpectedly stopped|unexpected EOF|CUDA error|no longer running|unexpected server status",
+            pattern=r"error was encountered while running the model|runner process has terminated|runner has unexpectedly stopped|: (?:unexpected )?EOF|CUDA error|no longer running|unexpected server status",
             mark=SERVER_ERROR,
         ),
     ),
