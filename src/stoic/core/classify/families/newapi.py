@@ -28,9 +28,12 @@ FAMILY = Family(
     ),
     words=(
         Words(pattern=r"负载已饱和", mark=OVERLOADED),
-        Words(pattern=r"额度不足|额度已用尽|预扣费额度失败|余额不足|quota is not enough", mark=QUOTA),
+        Words(
+            pattern=r"额度不足|额度已用尽|预扣费额度失败|pre-consumed quota failed|余额不足|quota is not enough",
+            mark=QUOTA,
+        ),
         Words(pattern=r"无效的令牌|令牌已过期|令牌状态不可用|未提供令牌|Invalid token", mark=AUTH),
-        Words(pattern=r"无可用渠道|No available channel|无权访问模型", mark=MODEL_NOT_FOUND),
+        Words(pattern=r"无可用渠道|No available channel|无权(?:访问|使用)模型", mark=MODEL_NOT_FOUND),
         Words(pattern=r"sensitive words detected", mark=refused("sensitive")),
     ),
 )
