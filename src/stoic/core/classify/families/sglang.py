@@ -11,7 +11,9 @@ FAMILY = Family(
             pattern=rf"maximum context length of (?P<limit>{_N}) tokens.{{0,120}}?: (?P<input>{_N}) tokens from the input",
             mark=CONTEXT_LENGTH,
         ),
-        Words(pattern=r"longer than the model's context length", mark=CONTEXT_LENGTH),
+        Words(
+            pattern=r"longer than the model's context length|exceeds the maximum allowed length", mark=CONTEXT_LENGTH
+        ),
         *CONTEXT,
         *HISTORY,
         Words(pattern=r"queue is full|aborted by a higher priority request", mark=OVERLOADED),

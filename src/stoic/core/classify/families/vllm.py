@@ -32,7 +32,10 @@ FAMILY = Family(
             mark=CONTEXT_LENGTH,
         ),
         *HISTORY,
-        Words(pattern=r"TemplateError|jinja2", mark=HISTORY_CORRUPT),
+        Words(
+            pattern=r"TemplateError|jinja2|same number of function calls|Expected last role|Unexpected role|no previous assistant message with a tool call",
+            mark=HISTORY_CORRUPT,
+        ),
         Words(pattern=r"grammar|json ?schema", mark=BAD_SCHEMA, statuses=(400,)),
         Words(pattern=r"At most \d+ \w+\(s\) may be provided", mark=INVALID_REQUEST),
         Words(pattern=r"model .{0,200}does not exist", mark=MODEL_NOT_FOUND),
