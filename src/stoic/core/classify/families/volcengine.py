@@ -35,12 +35,13 @@ def _reads_dotted(error: ErrorObject) -> Finding | None:
 
 FAMILY = Family(
     codes=codes(
-        quota="operationdenied.serviceoverdue",
+        quota="operationdenied.serviceoverdue invalidsubscription",
         quota_time="accountquotaexceeded",
         quota_config="setlimitexceeded inferenceservicepaused",
         model_not_found="invalidendpointormodel.notfound invalidendpointormodel invalidendpoint.closedendpoint",
         permission="operationdenied.servicenotopen",
         overloaded="modelloadingerror",
+        image_too_large="oversizeimage invalidparameter.oversizedimage",
         timeout="inferenceserviceconnectiontimeout",
         soft_server_error="internalserviceerror inferenceserviceerror contentsecuritydetectionerror",
     ),
