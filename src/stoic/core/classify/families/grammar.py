@@ -13,7 +13,7 @@ CONTEXT: tuple[Words, ...] = (
         pattern=rf"maximum context length is (?P<limit>{_N}) tokens and your request has (?P<input>{_N}) input tokens",
         mark=CONTEXT_LENGTH,
     ),
-    Words(pattern=r"maximum context length (?:is|of)|exceeds? (?:the|this) (?:model'?s? )?(?:maximum )?context (?:length|window)", mark=CONTEXT_LENGTH),
+    Words(pattern=r"maximum context length (?:is|of)|exceeds? (?:the |this )?(?:model'?s? )?(?:maximum )?context (?:length|window)", mark=CONTEXT_LENGTH),
 )  # fmt: skip
 """How OpenAI and the servers modelled on it state an overflow, with the numbers where given."""
 
