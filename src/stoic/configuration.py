@@ -124,13 +124,7 @@ class Configuration(Record, frozen=True):
     """Where it was read; not a key of the file."""
 
 
-_SECTIONS: dict[str, type[msgspec.Struct]] = {
-    "parameters": ParametersSection,
-    "network": NetworkSection,
-    "limits": LimitsSection,
-    "notices": NoticesSection,
-}
-_KEYS = [field.name for field in msgspec.structs.fields(Configuration) if field.name != "path"]
+_NOT_IN_THE_FILE = "path"
 
 
 def configuration_path(environment: Mapping[str, str]) -> Path:
@@ -218,19 +212,11 @@ def _parsed(path: Path, data: bytes) -> dict[str, Any]:
 
 def _checked(path: Path, tree: dict[str, Any]) -> Configuration:
     _refuse_unusable(path, "", tree)
-    _refuse_unknown(path, "", tree, _KEYS)
-    for name, section in _SECTIONS.items():
-        if isinstance(tree.get(name), dict):
-            _refuse_unknown(path, f"{name}.", tree[name], _field_names(section))
-    for name in ("thread", "day"):
-        _refuse_unknown_inside(path, f"limits.{name}.", tree.get("limits"), name, Bounds)
+    _refuse_unknown(path, "", tree, Configuration)
     providers = tree.get("providers")
-    for name, section in cast("dict[str, Any]", providers if isinstance(providers, dict) else {}).items():
+    for name, section in cast("dict[str, object]", providers if isinstance(providers, dict) else {}).items():
         if isinstance(section, dict):
-            keys = cast("dict[str, Any]", section)
-            _refuse_unknown(path, f"providers.{name}.", keys, _field_names(ProviderSection))
-            _converted(path, f"providers.{name}", keys, ProviderSection)
-    _refuse_unknown_of_channels(path, tree.get("notices"))
+            _converted(path, f"providers.{name}", cast("dict[str, object]", section), ProviderSection)
     found = _converted(path, "", {**tree, "path": str(path)}, Configuration)
     for name, section in found.providers.items():
         _check_provider(path, name, section)
@@ -332,30 +318,32 @@ def _shortened(place: str) -> str:
     return place if len(place) <= _PLACE_CHARACTERS else place[: _PLACE_CHARACTERS - 1] + "…"
 
 
-def _refuse_unknown_of_channels(path: Path, notices: object) -> None:
-    channels: object = cast("dict[str, object]", notices).get("channels") if isinstance(notices, dict) else None
-    for number, channel in enumerate(cast("list[object]", channels) if isinstance(channels, list) else []):
-        if isinstance(channel, dict):
-            place = f"notices.channels[{number}]."
-            _refuse_unknown(path, place, cast("dict[str, Any]", channel), _field_names(ChannelSection))
+def _refuse_unknown(path: Path, place: str, value: object, kind: Any) -> None:
+    """Refuse keys that the record at a place of the file, or one within it, does not have; `kind` is its type."""
+    if isinstance(value, list):
+        for number, inner in enumerate(cast("list[object]", value) if get_origin(kind) is list else []):
+            _refuse_unknown(path, f"{place}[{number}]", inner, get_args(kind)[0])
+    if not isinstance(value, dict):
+        return
+    inside = place and f"{place}."
+    members = cast("dict[str, object]", value)
+    if get_origin(kind) is dict:
+        kinds = dict.fromkeys(members, get_args(kind)[1])
+    elif hasattr(kind, "__struct_fields__"):
+        kinds = {name: each for name, each in get_type_hints(kind).items() if name != _NOT_IN_THE_FILE}
+        _refuse_unknown_names(path, inside, list(members), list(kinds))
+    else:
+        return
+    for name, inner in members.items():
+        _refuse_unknown(path, f"{inside}{name}", inner, kinds[name])
 
 
-def _refuse_unknown_inside(path: Path, place: str, outer: object, name: str, section: type[msgspec.Struct]) -> None:
-    inner: object = cast("dict[str, object]", outer).get(name) if isinstance(outer, dict) else None
-    if isinstance(inner, dict):
-        _refuse_unknown(path, place, cast("dict[str, Any]", inner), _field_names(section))
-
-
-def _refuse_unknown(path: Path, place: str, tree: dict[str, Any], known: list[str]) -> None:
-    unknown = next((key for key in tree if key not in known), None)
+def _refuse_unknown_names(path: Path, inside: str, names: list[str], known: list[str]) -> None:
+    unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
         near = near_names(unknown[:_PLACE_CHARACTERS], known)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        raise ConfigurationError(f"{path}: {_shortened(place + unknown)} is no key of the configuration; {hint}")
-
-
-def _field_names(section: type[msgspec.Struct]) -> list[str]:
-    return [field.name for field in msgspec.structs.fields(section)]
+        raise ConfigurationError(f"{path}: {_shortened(inside + unknown)} is no key of the configuration; {hint}")
 
 
 def _converted(path: Path, place: str, tree: object, section: type[Section]) -> Section:
