@@ -35,15 +35,15 @@ MODEL_WORDS: tuple[Words, ...] = (
         mark=SIGNATURE_INVALID,
     ),
     Words(
-        pattern=r"`?tool_use`? ids (?:were found without|must be unique)|tool_use must have a single result|unexpected `?tool_use_id`?|`?tool_result`? blocks? .{0,60}(?:immediately after|corresponding)|tool_use\.id: String should match",
+        pattern=r"`?tool_use`? ids? (?:were found without|must be unique)|tool_use must have a single result|unexpected `?tool_use_id`?|`?tool_result`? blocks? .{0,60}(?:immediately after|corresponding)|tool_use\.id: String should match",
         mark=HISTORY_CORRUPT,
     ),
     Words(
-        pattern=r"must be non-empty|must have non-empty content|must contain non-whitespace|cannot end with trailing whitespace|roles must alternate|must use the .user. role|must end with a user message|does not support assistant message prefill|at least one message is required",
+        pattern=r"must be non-empty|must have non-empty content|must contain non-whitespace|cannot end with trailing whitespace|roles? must alternate|must use the .user. role|must end with a user message|does not support assistant message prefill|at least one message is required",
         mark=HISTORY_CORRUPT,
     ),
     Words(
-        pattern=r"tools\.\d+\.|output_(?:config\.)?format\.schema|input_schema|Tool names must be unique",
+        pattern=r"tools\.\d+\.|output_(?:config\.)?format\.schema|JSON schema is invalid|input_schema|Tool names must be unique",
         mark=BAD_SCHEMA,
     ),
     Words(

@@ -31,7 +31,7 @@ FAMILY = Family(
     ),
     words=(
         Words(pattern=r"tokens? too long|length of .{0,40}(?:exceed|too long)|max input", mark=CONTEXT_LENGTH),
-        Words(pattern=r"messages must|message.{0,60}(?:role|empty)", mark=HISTORY_CORRUPT),
+        Words(pattern=r"messages must|message.{0,60}(?:odd|role|alternat|empty)", mark=HISTORY_CORRUPT),
         Words(pattern=r"sensitive|unsafe", mark=refused("sensitive")),
         Words(pattern=r"service is busy|Try again", mark=OVERLOADED, statuses=(429, 500)),
     ),

@@ -38,7 +38,7 @@ FAMILY = Family(
             mark=CONTEXT_LENGTH,
         ),
         Words(
-            pattern=r"toolResult|tool result blocks cannot|toolUse.{0,60}(?:without|must|missing)|conversation must (?:start|alternate)|blank text|text field .{0,100}(?:blank|empty)|content field .{0,60}is empty",
+            pattern=r"toolResult|tool result blocks cannot|toolUse.{0,60}(?:without|must|missing)|conversation must (?:start|end|alternate)|blank text|text field .{0,100}(?:blank|empty)|content field .{0,60}is empty",
             mark=HISTORY_CORRUPT,
         ),
         Words(pattern=r"toolConfig\.|toolSpec|inputSchema", mark=BAD_SCHEMA),

@@ -13,7 +13,7 @@ FAMILY = Family(
         Words(pattern=r"reduce the length of the messages|Current length is", mark=CONTEXT_LENGTH),
         *HISTORY,
         Words(pattern=r"high traffic|too busy", mark=OVERLOADED),
-        Words(pattern=r"JSON schema|Tools with", mark=BAD_SCHEMA, statuses=(400, 422)),
+        Words(pattern=r"(?:JSON|tool|function|response).{0,30}schema|Tools with", mark=BAD_SCHEMA, statuses=(400, 422)),
         Words(pattern=r"per minute|rate limit", mark=RATE_LIMIT, statuses=(429,)),
     ),
 )

@@ -38,7 +38,7 @@ FAMILY = Family(
     ),
     words=(
         Words(
-            pattern=r"(?:^|: ?)Output .{0,20}data may contain",
+            pattern=r"(?:^|[:>] ?)Output .{0,20}data may contain",
             mark=refused("sensitive", where="completion"),
         ),
         Words(
@@ -53,18 +53,18 @@ FAMILY = Family(
         *CONTEXT,
         *HISTORY,
         Words(
-            pattern=r"messages with role .tool|role must|content field is a required field|elements with the role of user|function\.arguments. parameter",
+            pattern=r"messages with role .tool|role .{0,40}(?:order|must)|content field is a required field|elements with the role of user|function\.arguments. parameter|does not have .{0,20}tool_call",
             mark=HISTORY_CORRUPT,
         ),
         Words(pattern=r"free tier .{0,60}exhausted|free (?:allocated )?quota", mark=QUOTA_CONFIG),
         Words(pattern=r"overdue|good standing", mark=QUOTA),
         Words(
-            pattern=r"tool.{0,40}(?:schema|parameters)|Tool names are not allowed",
+            pattern=r"tool.{0,40}(?:schema|parameters)|function\.parameters|Tool names are not allowed",
             mark=BAD_SCHEMA,
             statuses=(400,),
         ),
         Words(
-            pattern=r"(?:image|multimodal file).{0,60}(?:too large|exceed|size)|max bytes per data-uri",
+            pattern=r"(?:image|media|multimodal file).{0,60}(?:too large|exceed|size)|max bytes per data-uri",
             mark=IMAGE_TOO_LARGE,
             statuses=(400, 413),
         ),

@@ -17,7 +17,7 @@ FAMILY = Family(
     statuses={412: QUOTA},
     words=(
         Words(pattern=r"account .{0,60}suspended|spending limit|past invoices", mark=QUOTA),
-        Words(pattern=r"max_tokens .{0,40}must have stream", mark=INVALID_REQUEST),
+        Words(pattern=r"max_tokens .{0,40}must have stream|max_tokens.{0,40}too (?:large|high)", mark=INVALID_REQUEST),
         Words(
             pattern=r"prompt is too long|exceeds the max(?:imum)? (?:number of )?tokens|longer than the model's",
             mark=CONTEXT_LENGTH,

@@ -47,20 +47,20 @@ def reads_violations(error: ErrorObject) -> Finding | None:
 
 
 WORDS: tuple[Words, ...] = (
-    Words(pattern=r"limit: 0", mark=_NO_ALLOWANCE, statuses=(429,)),
-    Words(pattern=r"requests per day|per_day|PerDay|daily (?:limit|quota)", mark=QUOTA_DAY, statuses=(429,)),
-    Words(pattern=r"credits are depleted|prepay", mark=QUOTA, statuses=(402, 429)),
+    Words(pattern=r"limit: 0\b", mark=_NO_ALLOWANCE, statuses=(429,)),
+    Words(pattern=r"requests? per day|per_day|PerDay|daily (?:limit|quota)", mark=QUOTA_DAY, statuses=(429,)),
+    Words(pattern=r"credits? (?:are |is |balance )?(?:depleted|exhausted)|prepay", mark=QUOTA, statuses=(402, 429)),
     Words(pattern=r"model is overloaded|high demand", mark=OVERLOADED),
-    Words(pattern=r"API key (?:not valid|expired|not found)|reported as leaked", mark=AUTH),
+    Words(pattern=r"API key (?:not valid|expired|not found)|pass a valid API key|reported as leaked", mark=AUTH),
     Words(pattern=r"location is not supported|free tier is not available|has not been used in project|only accessible to billed users", mark=PERMISSION),
-    Words(pattern=r"enable billing|billing account for the owning project is disabled", mark=QUOTA),
-    Words(pattern=r"exceeds the maximum number of tokens|model only supports up to|request payload size exceeds", mark=CONTEXT_LENGTH),
-    Words(pattern=r"maxOutputTokens value of \d+ but|max_output_tokens must be", mark=INVALID_REQUEST),
+    Words(pattern=r"enable billing|billing .{0,40}(?:disabled|not enabled|required)", mark=QUOTA),
+    Words(pattern=r"exceeds the maximum number of (?:input )?tokens|only supports up to|request payload size exceeds", mark=CONTEXT_LENGTH),
+    Words(pattern=r"max_?output_?tokens.{0,80}(?:range|must be|supported)", mark=INVALID_REQUEST),
     Words(pattern=r"thought[_ ]?signature", mark=SIGNATURE_INVALID),
-    Words(pattern=r"function response (?:parts|turn)|single turn requests end with a user role|multiturn requests (?:alternate|end)|contents is not specified|at least one contents field is required|must (?:include at least one parts field|have a text parameter)|empty text parameter|\.parts must not be empty", mark=HISTORY_CORRUPT),
+    Words(pattern=r"function (?:response|call) (?:parts|turn)|single turn requests end with a user role|multiturn requests (?:alternate|end)|contents? (?:is not specified|are required)|at least one contents field is required|must (?:include at least one parts field|have a text parameter)|empty text parameter|\.parts must not be empty", mark=HISTORY_CORRUPT),
     Words(pattern=r"function_declarations|functionDeclaration|response_schema|responseSchema|Invalid (?:JSON )?schema|'tools\[\d+\]|specified schema produces", mark=BAD_SCHEMA),
     Words(pattern=r"image.{0,60}(?:too large|exceeds)", mark=IMAGE_TOO_LARGE),
-    Words(pattern=r"is not found for API version|not supported for generateContent|Publisher Model \S+ (?:was )?not found", mark=MODEL_NOT_FOUND),
+    Words(pattern=r"is not found for API version|not supported for generateContent|Publisher Model .{0,200}not found", mark=MODEL_NOT_FOUND),
 )  # fmt: skip
 
 FAMILY = Family(

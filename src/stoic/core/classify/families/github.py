@@ -13,6 +13,6 @@ FAMILY = Family(
         Words(pattern=r"Request body too large|prompt token count of [\d,]+ exceeds", mark=CONTEXT_LENGTH),
         Words(pattern=r"Rate limit of .{0,40} exceeded", mark=RATE_LIMIT),
         Words(pattern=r"Bad credentials|token expired|AuthenticateToken", mark=AUTH),
-        Words(pattern=r"Access to this endpoint is forbidden", mark=PERMISSION),
+        Words(pattern=r"Access to this endpoint is forbidden|models permission is required", mark=PERMISSION),
     ),
 )

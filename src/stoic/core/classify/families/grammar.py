@@ -29,7 +29,7 @@ HISTORY: tuple[Words, ...] = (
     Words(pattern=r"['\"`]?tool_calls['\"`]? must be followed by tool messages|insufficient tool messages following", mark=HISTORY_CORRUPT),
     Words(pattern=r"tool['\"]? must be a (?:response|reply) to a prece+ding message (?:with|to have) ['\"]?tool_calls", mark=HISTORY_CORRUPT),
     Words(pattern=r"tool_call_ids? (?:did not have|is not found|not found)|No tool (?:output|call) found for", mark=HISTORY_CORRUPT),
-    Words(pattern=r"roles must alternate|successive user or assistant messages|alternat\w+ (?:between )?user", mark=HISTORY_CORRUPT),
+    Words(pattern=r"roles? must alternate|successive user or assistant messages|alternat\w+ (?:between )?user", mark=HISTORY_CORRUPT),
 )  # fmt: skip
 """Broken pairs of calls and results, and wrong orders of roles."""
 
@@ -43,7 +43,7 @@ MAX_TOKENS: tuple[Words, ...] = (
         mark=INVALID_REQUEST,
     ),
     Words(
-        pattern=rf"range of max_(?:completion_)?tokens (?:is|should be) \[1, ?(?P<most>{_N})\]", mark=INVALID_REQUEST
+        pattern=rf"range of max_(?:completion_)?tokens (?:is|should be) \[\d+, ?(?P<most>{_N})\]", mark=INVALID_REQUEST
     ),
 )
 """A wish for more output than the model gives: no overflow of the context."""

@@ -27,7 +27,7 @@ FAMILY = Family(
         *CONTEXT,
         Words(pattern=r"reduce the length of the messages|reduce your message size", mark=CONTEXT_LENGTH),
         *HISTORY,
-        Words(pattern=r"for 'role:\w+' the following must be satisfied", mark=HISTORY_CORRUPT),
+        Words(pattern=r"for 'role:\w+'.{0,120}(?:must|unsupported|required)", mark=HISTORY_CORRUPT),
         Words(
             pattern=r"failed_generation|Failed to (?:call a function|generate JSON|parse tool call)|Tool call validation failed",
             mark=MALFORMED_TOOL_CALL,

@@ -55,25 +55,30 @@ FAMILY = Family(
         Words(pattern=r"ContextWindowExceededError", mark=CONTEXT_LENGTH),
         Words(pattern=r"ContentPolicyViolationError", mark=refused("moderation")),
         Words(
-            pattern=r"Violated .{0,60}policy|guardrail.{0,40}(?:blocked|violat|intervened|raised an exception)|Content blocked|Blocked entity detected",
+            pattern=r"Violated .{0,60}(?:policy|guardrail)|guardrail.{0,40}(?:blocked|violat|intervened|raised an exception)|Content blocked|Blocked entity detected",
             mark=refused("guardrail"),
         ),
-        Words(pattern=r"Budget has been exceeded|BudgetExceeded|ExceededBudget|exceeded budget for", mark=QUOTA_CONFIG),
-        Words(pattern=r"No deployments available|no healthy deployment", mark=OVERLOADED),
         Words(
-            pattern=r"Max parallel request limit|rate limit (?:exceeded|reached)|litellm\.RateLimitError",
+            pattern=r"Budget has been exceeded|BudgetExceeded|ExceededBudget|Crossed budget|exceeded budget for",
+            mark=QUOTA_CONFIG,
+        ),
+        Words(
+            pattern=r"No deployments available|All deployments .{0,40}cooldown|no healthy deployment", mark=OVERLOADED
+        ),
+        Words(
+            pattern=r"Max parallel request limit|Crossed TPM|rate limit .{0,20}(?:exceeded|reached)|litellm\.RateLimitError",
             mark=RATE_LIMIT,
         ),
         Words(
-            pattern=r"Invalid model name|LLM Provider NOT provided",
+            pattern=r"Invalid model name|model group .{0,60}not found|no such model|LLM Provider NOT provided",
             mark=MODEL_NOT_FOUND,
         ),
         Words(
-            pattern=r"not allowed to access model|not allowed to call this route",
+            pattern=r"not allowed to access model|can only access models|not allowed to call this route",
             mark=PERMISSION,
         ),
         Words(
-            pattern=r"Authentication Error|litellm\.AuthenticationError",
+            pattern=r"Authentication Error|Invalid proxy server token|No api key passed|ExpiredToken|litellm\.AuthenticationError",
             mark=AUTH,
         ),
         Words(pattern=r"litellm\.Timeout|APITimeoutError", mark=TIMEOUT),

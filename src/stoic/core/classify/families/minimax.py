@@ -58,9 +58,9 @@ def _reads_number(error: ErrorObject) -> Finding | None:
 FAMILY = Family(
     codes=_NUMBERED,
     words=(
-        Words(pattern=r"context window exceeds|context length", mark=CONTEXT_LENGTH),
+        Words(pattern=r"context window exceeds|token limit exceed|context length", mark=CONTEXT_LENGTH),
         Words(
-            pattern=r"tool (?:call )?(?:result|id)|function arguments json|chat content is empty",
+            pattern=r"tool (?:call )?(?:result|id)|function arguments json|chat content is empty|role .{0,30}(?:order|alternate)",
             mark=HISTORY_CORRUPT,
         ),
         Words(pattern=r"function name or parameters|invalid (?:function|tool)", mark=BAD_SCHEMA),

@@ -26,7 +26,7 @@ FAMILY = Family(
         bad_schema="invalid_function_schema",
     ),
     words=(
-        Words(pattern=r"too large for model with", mark=CONTEXT_LENGTH),
+        Words(pattern=r"too large for model", mark=CONTEXT_LENGTH),
         *MAX_TOKENS,
         *CONTEXT,
         Words(
@@ -38,7 +38,7 @@ FAMILY = Family(
         Words(pattern=r"image.{0,60}(?:too large|exceeds)", mark=IMAGE_TOO_LARGE),
         Words(pattern=r"Invalid model", mark=MODEL_NOT_FOUND),
         Words(pattern=r"capacity exceeded|high demand|overloaded", mark=OVERLOADED),
-        Words(pattern=r"rate limit", mark=RATE_LIMIT),
+        Words(pattern=r"rate limit", mark=RATE_LIMIT, statuses=(429,)),
         Words(pattern=r"blocked by guardrail", mark=refused("guardrail")),
     ),
 )

@@ -31,12 +31,16 @@ FAMILY = Family(
         Words(pattern=r"moonshot flavored json schema|function name is invalid|tools\.function", mark=BAD_SCHEMA),
         Words(pattern=r"usage limit for this (?:period|billing cycle|week)", mark=QUOTA_TIME),
         Words(
-            pattern=r"suspended|insufficient balance|exceeded your current token quota|membership benefits", mark=QUOTA
+            pattern=r"suspended|insufficient balance|exceeded your current token quota|exceeded_current_quota|membership benefits",
+            mark=QUOTA,
         ),
         Words(pattern=r"currently overloaded|receiving too many requests", mark=OVERLOADED),
-        Words(pattern=r"request reached (?:max|organization|user|TPM|TPD) ", mark=RATE_LIMIT),
+        Words(
+            pattern=r"request reached (?:max|organization|user|TPM|TPD) |reached (?:max )?(?:organization|user) |max RPM",
+            mark=RATE_LIMIT,
+        ),
         Words(pattern=r"only available for Coding Agents", mark=PERMISSION),
         Words(pattern=r"Invalid Authentication|API Key appears to be invalid", mark=AUTH),
-        Words(pattern=r"Not found the model", mark=MODEL_NOT_FOUND),
+        Words(pattern=r"Not found the model|model .{0,60}(?:not found|permission denied)", mark=MODEL_NOT_FOUND),
     ),
 )

@@ -27,7 +27,7 @@ FAMILY = Family(
         refused_filter="prompt_blocked",
     ),
     words=(
-        Words(pattern=r"负载已饱和", mark=OVERLOADED),
+        Words(pattern=r"负载已饱和|负载已满", mark=OVERLOADED),
         Words(
             pattern=r"额度不足|额度已用尽|预扣费额度失败|pre-consumed quota failed|余额不足|quota is not enough",
             mark=QUOTA,

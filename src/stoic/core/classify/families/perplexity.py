@@ -8,7 +8,7 @@ FAMILY = Family(
         *CONTEXT,
         *HISTORY,
         Words(pattern=r"Last message must have role|should be alternating|should alternate", mark=HISTORY_CORRUPT),
-        Words(pattern=r"exceeded your current quota|insufficient credits", mark=QUOTA),
+        Words(pattern=r"exceeded your current quota|insufficient (?:credits|balance)", mark=QUOTA),
         Words(pattern=r"Invalid model", mark=MODEL_NOT_FOUND),
         Words(pattern=r"Invalid API key", mark=AUTH),
     ),

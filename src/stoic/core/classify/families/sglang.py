@@ -12,11 +12,15 @@ FAMILY = Family(
             mark=CONTEXT_LENGTH,
         ),
         Words(
-            pattern=r"longer than the model's context length|exceeds the maximum allowed length", mark=CONTEXT_LENGTH
+            pattern=r"longer than the model's context length|exceeds the maximum allowed length|Requested token count exceeds",
+            mark=CONTEXT_LENGTH,
         ),
         *CONTEXT,
         *HISTORY,
-        Words(pattern=r"queue is full|aborted by a higher priority request", mark=OVERLOADED),
+        Words(
+            pattern=r"queue is full|queue.{0,20}limit|too many (?:pending )?requests|aborted by a higher priority request",
+            mark=OVERLOADED,
+        ),
         Words(pattern=r"grammar|json ?schema", mark=BAD_SCHEMA, statuses=(400,)),
         Words(pattern=r"out of memory", mark=SERVER_CONFIG),
     ),

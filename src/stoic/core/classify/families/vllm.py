@@ -19,7 +19,7 @@ _N = r"[\d,]+"
 FAMILY = Family(
     words=(
         Words(
-            pattern=r"tool-call-parser|default chat template is no longer allowed|does not support chat",
+            pattern=r"tool choice requires|tool-call-parser|default chat template is no longer allowed|does not support (?:tool|chat)",
             mark=INVALID_CONFIG,
         ),
         *CONTEXT,
@@ -28,16 +28,16 @@ FAMILY = Family(
             mark=CONTEXT_LENGTH,
         ),
         Words(
-            pattern=r"longer than the maximum model length|exceeds (?:the )?max(?:imum)?[_ ]model[_ ]len",
+            pattern=r"longer than the maximum model length|exceeds? (?:the )?max(?:imum)?[_ ]model[_ ]len",
             mark=CONTEXT_LENGTH,
         ),
         *HISTORY,
         Words(
-            pattern=r"TemplateError|jinja2|same number of function calls|Expected last role|Unexpected role|no previous assistant message with a tool call",
+            pattern=r"Conversation roles|TemplateError|jinja2|same number of function calls|Expected last role|Unexpected role|no previous assistant message with a tool call",
             mark=HISTORY_CORRUPT,
         ),
         Words(pattern=r"grammar|json ?schema", mark=BAD_SCHEMA, statuses=(400,)),
-        Words(pattern=r"At most \d+ \w+\(s\) may be provided", mark=INVALID_REQUEST),
+        Words(pattern=r"At most \d+ \w+\(?s?\)? may be provided", mark=INVALID_REQUEST),
         Words(pattern=r"model .{0,200}does not exist", mark=MODEL_NOT_FOUND),
         Words(pattern=r"out of memory", mark=SERVER_CONFIG),
         Words(pattern=r"EngineCore|EngineDead|engine .{0,20}dead", mark=SERVER_ERROR),

@@ -47,7 +47,7 @@ FAMILY = Family(
     ),
     words=(
         Words(
-            pattern=r"max message tokens|exceeds? .{0,40}context|input length \d+ exceeds the maximum length",
+            pattern=r"max(?:imum)? (?:context|message) (?:length|tokens)|exceeds? .{0,40}context|input length \d+ exceeds the maximum length",
             mark=CONTEXT_LENGTH,
         ),
         Words(pattern=r"tool.{0,40}(?:schema|parameters)", mark=BAD_SCHEMA, statuses=(400,)),

@@ -48,21 +48,21 @@ FAMILY = Family(
     words=(
         Words(pattern=r"model .{0,80}(?:does not exist|not found)", mark=MODEL_NOT_FOUND),
         Words(
-            pattern=r"used all available credits|run out of credits|doesn.t have any credits",
+            pattern=r"used all available credits|run out of credits|doesn.t have any credits|monthly spending limit|purchase more credits",
             mark=QUOTA,
         ),
         Words(
-            pattern=r"Incorrect API key|API key is (?:currently )?(?:blocked|disabled)|Invalid or expired",
+            pattern=r"Incorrect API key|API key is (?:currently )?(?:blocked|disabled|invalid|expired)|Invalid or expired",
             mark=AUTH,
         ),
         Words(
-            pattern=r"maximum prompt length is|exceeds the (?:model's )?maximum (?:context|prompt) length",
+            pattern=r"maximum prompt length is|exceeds? the (?:model'?s )?(?:maximum )?(?:context|prompt) (?:length|window)",
             mark=CONTEXT_LENGTH,
         ),
         Words(pattern=r"at capacity|high demand|overloaded", mark=OVERLOADED),
         *HISTORY,
         Words(
-            pattern=r"must have at least one content element|content cannot be empty",
+            pattern=r"must have at least one content element|content cannot be empty|empty (?:message|content)",
             mark=HISTORY_CORRUPT,
         ),
         Words(pattern=r"(?:tool|function).{0,40}schema|Invalid JSON schema", mark=BAD_SCHEMA),

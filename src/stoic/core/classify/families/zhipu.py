@@ -46,10 +46,13 @@ FAMILY = Family(
         overloaded="1312",
     ),
     words=(
-        Words(pattern=r"访问量过大|temporarily overloaded|high traffic", mark=OVERLOADED),
-        Words(pattern=r"超长|exceeds max length", mark=CONTEXT_LENGTH),
-        Words(pattern=r"tools\[|function.{0,20}parameters|tools 参数", mark=BAD_SCHEMA),
-        Words(pattern=r"messages 参数非法|messages parameter is illegal|tool_call", mark=HISTORY_CORRUPT),
+        Words(
+            pattern=r"访问量过大|temporarily overloaded|model is (?:currently )?(?:overloaded|busy)|high traffic",
+            mark=OVERLOADED,
+        ),
+        Words(pattern=r"超长|exceeds max length|exceeds? .{0,30}context|prompt (?:is )?too long", mark=CONTEXT_LENGTH),
+        Words(pattern=r"tools?\[|function.{0,20}parameters|tools? 参数", mark=BAD_SCHEMA),
+        Words(pattern=r"messages? 参数非法|messages? parameter is (?:illegal|invalid)|tool_call", mark=HISTORY_CORRUPT),
         Words(pattern=r"频率|速率|rate limit", mark=RATE_LIMIT, statuses=(429,)),
     ),
     finishes={"network_error": SERVER_ERROR},
