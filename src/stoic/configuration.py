@@ -124,9 +124,6 @@ class Configuration(Record, frozen=True):
     """Where it was read; not a key of the file."""
 
 
-_NOT_IN_THE_FILE = "path"
-
-
 def configuration_path(environment: Mapping[str, str]) -> Path:
     """Return where the file is or would be: `$STOIC_CONFIG`, else `~/.config/stoic/config.toml` (`$XDG_CONFIG_HOME`).
 
@@ -330,7 +327,9 @@ def _refuse_unknown(path: Path, place: str, value: object, kind: Any) -> None:
     if get_origin(kind) is dict:
         kinds = dict.fromkeys(members, get_args(kind)[1])
     elif hasattr(kind, "__struct_fields__"):
-        kinds = {name: each for name, each in get_type_hints(kind).items() if name != _NOT_IN_THE_FILE}
+        kinds = get_type_hints(kind)
+        if kind is Configuration:
+            del kinds["path"]
         _refuse_unknown_names(path, inside, list(members), list(kinds))
     else:
         return

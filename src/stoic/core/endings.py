@@ -117,6 +117,11 @@ def give_up(
     )
 
 
+def stays_in_view(ctx: Context, scope: str | None, *, tombstone: bool) -> bool:
+    """Tell whether what a refusal of some scope was about stays in the view when it ends the turn."""
+    return tombstone or ctx.plan.thread_kind == "repair" or scope in {"account", "agent_action"}
+
+
 def stop_refused(
     ctx: Context,
     refusal: Refusal,
@@ -141,8 +146,7 @@ def stop_refused(
         unsent: whether nothing was sent, since the same was refused before
     """
     total = add_usage(ctx.state.usage, usage or Usage())
-    about_bytes = refusal.scope not in {"account", "agent_action"}
-    stays = tombstone or ctx.plan.thread_kind == "repair" or not about_bytes
+    stays = stays_in_view(ctx, refusal.scope, tombstone=tombstone)
     views = [] if stays else _withheld(ctx, RefusedBy(provider=refusal.provider, category=refusal.category))
     outcome = _outcome(
         ctx,

@@ -6,7 +6,7 @@ from stoic.core import notice
 from stoic.core.attempts import attempt_row, refused_bytes
 from stoic.core.classify.verdict import Verdict
 from stoic.core.commands import Commit, Remembered, Send
-from stoic.core.endings import stop_refused
+from stoic.core.endings import stays_in_view, stop_refused
 from stoic.core.failures import Axis, FailureClass
 from stoic.core.generation import boundary_row
 from stoic.core.quarantine import (
@@ -145,7 +145,7 @@ def _quarantine_rows(ctx: Context, step: Withholding, by: RefusedBy, model: str)
 def _exhausted(ctx: Context, met: Met, fate: Disposition) -> Part[Outcome | None]:
     """Count the verdict; then the next candidate of a repair thread, or the end."""
     state = _counted(ctx, met)
-    content = card(state, skipped=False) | _leaving(ctx, fate)
+    content = card(state, skipped=False) | _leaving(ctx, met, fate)
     rows = [*met.attempt, draft(ctx, role="system", kind="refusal", content=content)]
     step = Commit(rows=rows, refused=met.memory, health=met.health, notices=_notices(ctx, met, state))
     following = next_card(ctx, FailureClass.REFUSAL, None, skipped=False) if fate.others else None
@@ -165,13 +165,12 @@ def _exhausted(ctx: Context, met: Met, fate: Disposition) -> Part[Outcome | None
     )
 
 
-def _leaving(ctx: Context, fate: Disposition) -> dict[str, Json]:
-    """Return the bodies of a chat's results that leave the view with the turn though no step of a ladder has withheld them."""
-    leaves = fate.ladder and not fate.others
-    bodies = [
-        body_hash(row) for row in ctx.history.increment if leaves and kind_of(row) == "result" and not is_withheld(row)
-    ]
-    return {"bodies": bodies} if bodies else {}
+def _leaving(ctx: Context, met: Met, fate: Disposition) -> dict[str, Json]:
+    """Return the bodies of results that leave the view with the turn though no step of a ladder has withheld them."""
+    if stays_in_view(ctx, met.verdict.scope, tombstone=fate.tombstone):
+        return {}
+    rows = [row for row in ctx.history.increment if kind_of(row) == "result" and not is_withheld(row)]
+    return {"bodies": [body_hash(row) for row in rows]} if rows else {}
 
 
 def _counted(ctx: Context, met: Met) -> RefusalState:
